@@ -3,8 +3,6 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use reynolds::random::Random;
-
 /// The order of the current epoch, from which minibatches are cut.
 #[derive(Debug)]
 pub struct EpochOrder<T>(RefCell<Option<(usize, Rc<T>)>>);
@@ -32,16 +30,10 @@ impl<T> EpochOrder<T> {
     }
 }
 
-/// 0 … count − 1 in a random order.
-pub fn shuffled(count: usize, random: &mut Random) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..count).collect();
-    (1..count).rev().for_each(|last| order.swap(last, random.below(last + 1)));
-    order
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use reynolds::random::Random;
 
     #[test]
     fn an_order_is_made_once_an_epoch() {
@@ -49,7 +41,7 @@ mod tests {
         for epoch in [0, 0, 1, 1, 0] {
             let make = || {
                 made.borrow_mut().push(epoch);
-                Ok::<_, ()>(shuffled(20, &mut Random::at(3, &[epoch as u64])))
+                Ok::<_, ()>(Random::at(3, &[epoch as u64]).permutation(20))
             };
             let order = orders.of(epoch, make).unwrap();
             let mut sorted = order.to_vec();

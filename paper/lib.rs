@@ -14,6 +14,8 @@ pub mod network;
 pub mod step;
 #[cfg(feature = "torch")]
 pub mod targets;
+#[cfg(all(test, feature = "torch"))]
+mod testing;
 
 pub mod ct;
 pub mod data;

@@ -5,12 +5,22 @@
 //! regularised: parameters, by a plan; or kernels W = A(ψ, w), by the squared norms of A(ψ, P(w)) and A(ψ, w − P(w))
 //! ```
 
+use std::ops::RangeInclusive;
+
 use reynolds::plan::SymmetryPlan;
 use reynolds_torch::layers::{Mode, Pass};
 use reynolds_torch::tch::Tensor;
-use reynolds_torch::{Parameters, Precision};
+use reynolds_torch::{Error, Parameters, Precision};
 
 type Result<T> = reynolds_torch::Result<T>;
+
+/// Refuses a size of a network outside a range.
+pub(crate) fn within(what: &str, value: usize, range: RangeInclusive<usize>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Error::setting(what, format!("from {} to {}", range.start(), range.end()), value))
+}
 
 /// Called with the output `[N, C, …]` of every regularised convolution, bias included.
 pub type Seen<'a> = dyn FnMut(&Tensor) -> Result<()> + 'a;

@@ -10,32 +10,33 @@
 //! <folder>/cost.toml   settings   ──reynolds-paper cost FOLDER──►   <folder>/cost.json   results
 //! ```
 
+mod endless;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::rc::Rc;
 use std::time::Instant;
 
-use reynolds::penalty::PenaltyConfig;
 use reynolds_bench::{Clock, DeviceMemory, Paired};
 use reynolds_checkpoint::whole_file;
-use reynolds_torch::tch::{Cuda, Device, Tensor};
-use reynolds_torch::{Binding, Parameters, device};
+use reynolds_torch::device;
+use reynolds_torch::tch::{Cuda, Device};
 use reynolds_train::config::{self, Assignment, PenaltySettings, RunConfig, Settings, at_least_one};
 use reynolds_train::environment::current_commit;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::progress::say;
-use reynolds_train::regulariser::{Regularisation, Regulariser};
+use reynolds_train::regulariser::Regularisation;
 use reynolds_train::sweep::Launcher;
-use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
+use reynolds_train::task::{Metrics, Task};
 use reynolds_train::threads;
 use reynolds_train::train::Trainer;
 use serde::{Deserialize, Serialize};
 
 use crate::targets::Trained;
+use endless::Endless;
 
 pub(crate) const PEAK: &str = "peak_memory_mib";
 
@@ -43,7 +44,7 @@ pub(crate) const PEAK: &str = "peak_memory_mib";
 pub type Timer<'a> = &'a mut dyn FnMut(&mut dyn FnMut() -> Result<()>) -> Result<f64>;
 
 /// An experiment whose steps can be timed.
-pub trait Timed: Experiment + Default + 'static {
+pub trait Timed: Experiment + Default + Clone + PartialEq + std::fmt::Debug + 'static {
     /// Samples of a minibatch.
     fn samples(settings: &Self::Settings) -> usize;
 
@@ -94,15 +95,15 @@ fn milliseconds(since: Instant) -> f64 {
 
 /// Steps of a run, to be measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(bound = "S: Settings")]
-pub struct Step<S> {
+#[serde(bound = "")]
+pub struct Step<E: Timed> {
     pub steps: usize,
     pub warmup: usize,
     /// Interleaved pairs of steps with and without the projection penalty; 0 = none.
     pub pairs: usize,
     /// Network, sizes, precision and penalty.
     #[serde(flatten)]
-    pub run: RunConfig<S>,
+    pub run: RunConfig<E::Settings>,
 }
 
 /// A measurement as a line of JSON.
@@ -144,18 +145,76 @@ pub struct StepRow {
     pub alone_us: Option<f64>,
 }
 
-impl<S: Settings> Step<S> {
+impl<E: Timed> Step<E> {
     /// Fifty steps of a run, after five.
-    pub fn new(run: RunConfig<S>) -> Self {
+    pub fn new(run: RunConfig<E::Settings>) -> Self {
         Self { steps: 50, warmup: 5, pairs: 0, run }
     }
 
+    /// The overhead of the settings' projection penalty, or of λ_⊥ = 1 where they have none.
+    fn paired(&self, task: &mut dyn Task, clock: Clock) -> Result<Metrics> {
+        let (train, none) = (&self.run.train, PenaltySettings::default());
+        let mut penalty = self.run.penalty.clone();
+        if penalty.is_zero() {
+            penalty.lambda_perp = 1.0;
+        }
+        let Some(mut regularisation) = Regularisation::new(task, &penalty)? else {
+            return Err(Error::config("pairs", "0: this model has no regularised parameters", self.pairs));
+        };
+        let (mut without, mut with) = (Trainer::new(task, train, &none)?, Trainer::new(task, train, &penalty)?);
+        // Both train the same weights in turn.
+        let task = RefCell::new(task);
+        let step = |trainer: &mut Trainer<'_>| trainer.step(&mut **task.borrow_mut());
+        let pairs = clock.paired(self.warmup, self.pairs, || step(&mut without), || step(&mut with))?;
+        regularisation.prepare(penalty.lambda_perp, train.learning_rate)?;
+        let parameters = task.into_inner().parameters_mut();
+        let mut gradient = parameters.flat().f_zeros_like()?;
+        let alone = clock.median(self.warmup, self.pairs, || {
+            regularisation.add_gradient(parameters, &mut gradient)?;
+            regularisation.after_step(parameters.flat_mut())
+        })?;
+        Ok(named([
+            ("pairs/count", pairs.pairs as f64),
+            ("pairs/without_us", pairs.without_us),
+            ("pairs/added_us", pairs.added_us),
+            ("pairs/low_us", pairs.low_us),
+            ("pairs/high_us", pairs.high_us),
+            ("pairs/alone_us", 1e6 * alone),
+        ]))
+    }
+
+    pub fn validate(&self) -> Result<()> {
+        at_least_one("steps", self.steps)?;
+        let (precision, known) = (self.run.train.precision, E::default().precisions().to_vec());
+        if !known.contains(&precision) {
+            let known: Vec<_> = known.iter().map(|precision| precision.name()).collect();
+            return Err(Error::config("train.precision", known.join(" or "), precision.name()));
+        }
+        self.run.validate()
+    }
+}
+
+fn named<const N: usize>(numbers: [(&str, f64); N]) -> Metrics {
+    numbers.map(|(name, value)| (name.to_string(), value)).into()
+}
+
+/// A [`Step`] of any experiment.
+pub trait AnyStep {
     /// Measures it in this process.
-    pub fn measure<E: Timed<Settings = S>>(&self, device: Device) -> Result<Trained> {
+    fn measure(&self, device: Device) -> Result<Trained>;
+
+    /// Measures it in a child process; `None` if interrupted.
+    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
+
+    fn row(&self, device: Device, measured: &Trained) -> StepRow;
+}
+
+impl<E: Timed> AnyStep for Step<E> {
+    fn measure(&self, device: Device) -> Result<Trained> {
         // Counted from before the device is touched.
         let memory = if let Device::Cuda(number) = device { DeviceMemory::begin(number) } else { None };
         let run = &self.run;
-        self.validate::<E>()?;
+        self.validate()?;
         run.train.check_device(device)?;
         if run.train.threads > 0 {
             threads::set(run.train.threads);
@@ -197,49 +256,19 @@ impl<S: Settings> Step<S> {
         Ok(trained)
     }
 
-    /// The overhead of the settings' projection penalty, or of λ_⊥ = 1 where they have none.
-    fn paired(&self, task: &mut dyn Task, clock: Clock) -> Result<Metrics> {
-        let (train, none) = (&self.run.train, PenaltySettings::default());
-        let mut penalty = self.run.penalty.clone();
-        if penalty.is_zero() {
-            penalty.lambda_perp = 1.0;
+    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
+        let folder = tempfile::tempdir().map_err(Error::io(Path::new("a temporary folder"), "create"))?;
+        let text = toml::to_string(self).expect("sizes and names");
+        whole_file::write(&folder.path().join("cost.toml"), text.as_bytes())?;
+        if !launcher.on_folder("cost", folder.path(), &device::name(device), interrupt)? {
+            return Ok(None);
         }
-        let Some(mut regularisation) = Regularisation::new(task, &penalty)? else {
-            return Err(Error::config("pairs", "0: this model has no regularised parameters", self.pairs));
-        };
-        let (mut without, mut with) = (Trainer::new(task, train, &none)?, Trainer::new(task, train, &penalty)?);
-        // Both train the same weights in turn.
-        let task = RefCell::new(task);
-        let step = |trainer: &mut Trainer<'_>| trainer.step(&mut **task.borrow_mut());
-        let pairs = clock.paired(self.warmup, self.pairs, || step(&mut without), || step(&mut with))?;
-        regularisation.prepare(penalty.lambda_perp, train.learning_rate)?;
-        let parameters = task.into_inner().parameters_mut();
-        let mut gradient = parameters.flat().f_zeros_like()?;
-        let alone = clock.median(self.warmup, self.pairs, || {
-            regularisation.add_gradient(parameters, &mut gradient)?;
-            regularisation.after_step(parameters.flat_mut())
-        })?;
-        Ok(named([
-            ("pairs/count", pairs.pairs as f64),
-            ("pairs/without_us", pairs.without_us),
-            ("pairs/added_us", pairs.added_us),
-            ("pairs/low_us", pairs.low_us),
-            ("pairs/high_us", pairs.high_us),
-            ("pairs/alone_us", 1e6 * alone),
-        ]))
+        let file = folder.path().join("cost.json");
+        let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
+        serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "a measurement", error))
     }
 
-    pub fn validate<E: Timed<Settings = S>>(&self) -> Result<()> {
-        at_least_one("steps", self.steps)?;
-        let (precision, known) = (self.run.train.precision, E::default().precisions().to_vec());
-        if !known.contains(&precision) {
-            let known: Vec<_> = known.iter().map(|precision| precision.name()).collect();
-            return Err(Error::config("train.precision", known.join(" or "), precision.name()));
-        }
-        self.run.validate()
-    }
-
-    pub fn row<E: Timed<Settings = S>>(&self, device: Device, measured: &Trained) -> StepRow {
+    fn row(&self, device: Device, measured: &Trained) -> StepRow {
         let RunConfig { experiment, settings, penalty, train, .. } = &self.run;
         let (number, of_pairs) = (|name: &str| measured.metric(name), self.pairs > 0);
         StepRow {
@@ -271,48 +300,6 @@ impl<S: Settings> Step<S> {
             alone_us: of_pairs.then(|| number("pairs/alone_us")),
         }
     }
-
-    /// Measures it in a child process; `None` if interrupted.
-    pub fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        let folder = tempfile::tempdir().map_err(Error::io(Path::new("a temporary folder"), "create"))?;
-        let text = toml::to_string(self).expect("sizes and names");
-        whole_file::write(&folder.path().join("cost.toml"), text.as_bytes())?;
-        if !launcher.on_folder("cost", folder.path(), &device::name(device), interrupt)? {
-            return Ok(None);
-        }
-        let file = folder.path().join("cost.json");
-        let text = fs::read_to_string(&file).map_err(Error::io(&file, "read"))?;
-        serde_json::from_str(&text).map(Some).map_err(|error| Error::file(&file, "a measurement", error))
-    }
-}
-
-fn named<const N: usize>(numbers: [(&str, f64); N]) -> Metrics {
-    numbers.map(|(name, value)| (name.to_string(), value)).into()
-}
-
-/// A [`Step`] of any experiment.
-pub trait AnyStep {
-    fn measure(&self, device: Device) -> Result<Trained>;
-
-    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>>;
-
-    fn row(&self, device: Device, measured: &Trained) -> StepRow;
-}
-
-struct TypedStep<E: Timed>(Step<E::Settings>);
-
-impl<E: Timed> AnyStep for TypedStep<E> {
-    fn measure(&self, device: Device) -> Result<Trained> {
-        self.0.measure::<E>(device)
-    }
-
-    fn in_a_child(&self, launcher: &Launcher, device: Device, interrupt: &Interrupt) -> Result<Option<Trained>> {
-        self.0.in_a_child(launcher, device, interrupt)
-    }
-
-    fn row(&self, device: Device, measured: &Trained) -> StepRow {
-        self.0.row::<E>(device, measured)
-    }
 }
 
 /// Where the settings of a measurement come from.
@@ -324,7 +311,7 @@ pub enum Source<'a> {
 }
 
 pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
-    let step = match source {
+    let step: Step<E> = match source {
         Source::Given { file, assignments, counts: [steps, warmup, pairs] } => {
             let run = config::load(&E::default().defaults(), *file, assignments)?;
             Step { steps: *steps, warmup: *warmup, pairs: *pairs, run }
@@ -333,8 +320,8 @@ pub(crate) fn step<E: Timed>(source: &Source<'_>) -> Result<Box<dyn AnyStep>> {
             toml::from_str(text).map_err(|error| Error::file(file, "the settings of a measurement", error.message()))?
         }
     };
-    step.validate::<E>()?;
-    Ok(Box::new(TypedStep::<E>(step)))
+    step.validate()?;
+    Ok(Box::new(step))
 }
 
 /// The command of the child process: measures what the folder's cost.toml asks for.
@@ -350,57 +337,4 @@ pub fn carry_out(folder: &Path, device: Device) -> Result<()> {
     let step = crate::experiments::step(&named.experiment, &Source::Text { file: &file, text: &text })?;
     let measured = serde_json::to_string(&step.measure(device)?).expect("plain numbers and names");
     Ok(whole_file::write(&folder.join("cost.json"), measured.as_bytes())?)
-}
-
-/// A task whose epoch never ends: its minibatches repeat.
-struct Endless<T>(T);
-
-impl<T: Task> Endless<T> {
-    fn repeated(&self, moment: Moment) -> Moment {
-        Moment { epoch: 0, step: moment.step % self.0.steps_per_epoch() }
-    }
-}
-
-impl<T: Task> Captured for Endless<T> {
-    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
-        self.0.captured().expect("asked before").minibatch(self.repeated(moment))
-    }
-
-    fn loss_of(&self, minibatch: &Tensor) -> Result<Tensor> {
-        self.0.captured().expect("asked before").loss_of(minibatch)
-    }
-}
-
-impl<T: Task> Task for Endless<T> {
-    fn parameters(&self) -> &Parameters {
-        self.0.parameters()
-    }
-
-    fn parameters_mut(&mut self) -> &mut Parameters {
-        self.0.parameters_mut()
-    }
-
-    fn steps_per_epoch(&self) -> usize {
-        1_000_000
-    }
-
-    fn loss(&self, moment: Moment) -> Result<Tensor> {
-        self.0.loss(self.repeated(moment))
-    }
-
-    fn captured(&self) -> Result<&dyn Captured, &'static str> {
-        self.0.captured().map(|_| self as &dyn Captured)
-    }
-
-    fn evaluate(&self, split: Split) -> Result<Metrics> {
-        self.0.evaluate(split)
-    }
-
-    fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {
-        self.0.regulariser(penalty)
-    }
-
-    fn binding(&self) -> Result<Option<Rc<Binding>>> {
-        self.0.binding()
-    }
 }

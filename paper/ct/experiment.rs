@@ -22,7 +22,7 @@ use reynolds_train::interrupt::Interrupt;
 use reynolds_train::metrics::Summary;
 use reynolds_train::schedule::Shape;
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CtExperiment;
 
 impl Experiment for CtExperiment {

@@ -17,8 +17,7 @@ pub fn pairs_folder(config: &CtDataConfig) -> PathBuf {
     if !config.folder.is_empty() {
         return Path::new(&config.folder).into();
     }
-    let root = std::env::var_os("REYNOLDS_DATA").filter(|root| !root.is_empty());
-    below(&root.map_or("data".into(), PathBuf::from).join("ct-pairs"), config)
+    below(&crate::data::folder("", "ct-pairs"), config)
 }
 
 fn below(folder: &Path, config: &CtDataConfig) -> PathBuf {

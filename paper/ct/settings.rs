@@ -4,7 +4,7 @@ pub use crate::ct::data::Source as CtSource;
 use crate::ct::networks::MarNetConfig;
 use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::sample_penalty::SamplePenaltyConfig;
-use reynolds_train::config::{RunConfig, Settings, at_least_zero};
+use reynolds_train::config::{RunConfig, Settings, at_least_zero, within};
 use reynolds_train::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -82,9 +82,7 @@ impl Settings for CtSettings {
             ("data.test", data.test, 1, 1_000_000),
             ("data.steps", data.steps, 0, 1_000_000),
         ] {
-            if !(least..=most).contains(&value) {
-                return Err(Error::config(key, format!("from {least} to {most}"), value));
-            }
+            within(key, value, least..=most)?;
         }
         if i64::try_from(data.set_seed).is_err() {
             return Err(Error::config("data.set_seed", "at most 2⁶³ − 1, which TOML can hold", data.set_seed));

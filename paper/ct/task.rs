@@ -12,7 +12,7 @@ use super::evaluation::{CaseQuality, Measured};
 use super::patches::{CtBatch, CtData, CtSubset, Patch, Patches};
 use super::settings::{CtDataConfig, CtSettings};
 use crate::ct::networks::{self, Corrupted, MarNetConfig, Mode, Pass, Reduction};
-use crate::epoch::{EpochOrder, shuffled};
+use crate::epoch::EpochOrder;
 use crate::network::Network;
 use reynolds::random::Random;
 use reynolds::{group, rep};
@@ -178,7 +178,7 @@ impl CtTask {
         let mut order = Vec::with_capacity(wanted + cases);
         for pass in 0..wanted.div_ceil(cases) as u64 {
             let place = [Purpose::Order as u64, epoch as u64, pass];
-            order.extend(shuffled(cases, &mut Random::at(self.seed, &place)));
+            order.extend(Random::at(self.seed, &place).permutation(cases));
         }
         order.truncate(wanted);
         let room = self.data.side() - patch;

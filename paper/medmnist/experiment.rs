@@ -28,7 +28,7 @@ use reynolds_train::metrics::Summary;
 use reynolds_train::page::write_facts;
 use reynolds_train::task::{Split, Task};
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MedExperiment;
 
 impl Experiment for MedExperiment {

@@ -1,9 +1,9 @@
 //! The settings of the experiment "medmnist".
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::medmnist::data::shapes::ShapesConfig;
-use crate::medmnist::data::{self, MedSet, Size};
+use crate::medmnist::data::{MedSet, Size};
 use crate::medmnist::networks::VolumeNetConfig;
 use crate::medmnist::sets::Set;
 use serde::{Deserialize, Serialize};
@@ -69,7 +69,7 @@ impl MedDataConfig {
     }
 
     pub fn files(&self) -> PathBuf {
-        data::folder((!self.folder.is_empty()).then_some(Path::new(&self.folder)))
+        crate::data::folder(&self.folder, "medmnist")
     }
 }
 

@@ -12,7 +12,7 @@
 
 use std::rc::Rc;
 
-use crate::epoch::{EpochOrder, shuffled};
+use crate::epoch::EpochOrder;
 use crate::medmnist::networks::{Mode, Network, Pass};
 use reynolds::random::Random;
 use reynolds_torch::binding::Residual;
@@ -114,7 +114,7 @@ impl MedTask {
 
     fn order(&self, epoch: usize) -> Result<Tensor> {
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, epoch as u64]);
-        let order = shuffled(self.data.count(Split::Train), &mut random);
+        let order = random.permutation(self.data.count(Split::Train));
         let order: Vec<i64> = order.into_iter().map(|number| number as i64).collect();
         Ok(Tensor::f_from_slice(&order)?.f_to_device(self.data.device())?)
     }

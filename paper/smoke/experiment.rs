@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::figures;
 use super::frames::{SmokeData, ensure_needed};
 use super::task::SmokeTask;
-use reynolds_train::config::{Rule, RunConfig, Settings};
+use reynolds_train::config::{Rule, RunConfig, Settings, within};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::interrupt::Interrupt;
@@ -70,21 +70,13 @@ pub struct SmokeSettings {
 
 impl Settings for SmokeSettings {
     fn validate(&self) -> Result<()> {
-        within("data.out_length", self.data.out_length, LONGEST)?;
-        within("data.rollout", self.data.rollout, LONGEST)?;
-        within("data.batch", self.data.batch, 4096)?;
+        within("data.out_length", self.data.out_length, 1..=LONGEST)?;
+        within("data.rollout", self.data.rollout, 1..=LONGEST)?;
+        within("data.batch", self.data.batch, 1..=4096)?;
         match self.model.architecture {
             Architecture::Lift => check_smallest_batch("data.batch", &self.data),
             _ => Ok(()),
         }
-    }
-}
-
-/// Refuses values outside 1 … `most`.
-pub(super) fn within(key: &str, value: usize, most: usize) -> Result<()> {
-    match (1..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(Error::config(key, format!("from 1 to {most}"), value)),
     }
 }
 
@@ -102,7 +94,7 @@ pub(super) fn check_smallest_batch(key: &str, data: &SmokeDataConfig) -> Result<
     Err(Error::config(key, expected, format!("{batch} of {windows}, so that the last has one")))
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct SmokeExperiment;
 
 impl Experiment for SmokeExperiment {

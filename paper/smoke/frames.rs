@@ -7,9 +7,9 @@
 //! A minibatch is one selection of rows on the device.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
 
 use super::experiment::SmokeDataConfig;
+use crate::data::folder;
 use crate::data::generate::with_bar;
 use crate::smoke::data::{self, INPUT_FRAMES, Setting, SmokeFile, Subset};
 use crate::smoke::networks::Frames;
@@ -17,9 +17,6 @@ use reynolds_torch::tch::{Device, Kind as Number, Tensor};
 
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
-
-/// Environment variable: the root folder of data.
-const DATA: &str = "REYNOLDS_DATA";
 
 /// Consecutive frames of one simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +49,8 @@ impl SmokeData {
 
     /// Reads the simulations that the windows need; [`ensure_needed`] makes missing ones.
     pub fn open(config: &SmokeDataConfig, device: Device) -> Result<Self> {
-        let (windows, simulations, folder) = (chosen(config)?, config.kind.simulations(), folder(config));
+        let (windows, simulations, folder) =
+            (chosen(config)?, config.kind.simulations(), folder(&config.folder, "smoke"));
         let needed = needed(&windows);
         let rows: usize = needed.iter().map(|&number| simulations[number].frames()).sum();
         let side = data::SIDE as i64;
@@ -106,20 +104,12 @@ impl SmokeData {
     }
 }
 
-fn folder(config: &SmokeDataConfig) -> PathBuf {
-    match (config.folder.as_str(), std::env::var_os(DATA)) {
-        ("", Some(root)) if !root.is_empty() => Path::new(&root).join("smoke"),
-        ("", _) => Path::new("data").join("smoke"),
-        (given, _) => given.into(),
-    }
-}
-
 /// Simulates missing or damaged files that the windows of these settings need, with a bar on a terminal; `false` if interrupted, after which
 /// the same call goes on. Several processes may do so at once. `threads` = 0 takes all.
 pub fn ensure_needed(config: &SmokeDataConfig, threads: usize, interrupt: &Interrupt) -> Result<bool> {
     let simulations = config.kind.simulations();
     let needed: Vec<Setting> = needed(&chosen(config)?).iter().map(|&n| simulations[n].clone()).collect();
-    let folder = folder(config);
+    let folder = folder(&config.folder, "smoke");
     let what = format!("simulating {} into {}", config.kind, folder.display());
     with_bar(&what, threads, interrupt, |report| data::generate(&folder, &needed, report))
 }

@@ -7,7 +7,7 @@
 
 use std::rc::Rc;
 
-use crate::epoch::{EpochOrder, shuffled};
+use crate::epoch::EpochOrder;
 use crate::network::{Component, EVALUATE, Network, TRAIN};
 use crate::smoke::data::Subset;
 use crate::smoke::networks::{Frames, SmokeNetConfig, Symmetry};
@@ -205,7 +205,7 @@ impl Captured for SmokeTask {
         let windows = self.data.windows(Subset::Train);
         let firsts = self.order.of(moment.epoch, || {
             let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
-            let order = shuffled(windows.len(), &mut random);
+            let order = random.permutation(windows.len());
             self.data.firsts(&order.into_iter().map(|window| windows[window]).collect::<Vec<_>>())
         })?;
         let start = moment.step * self.config.batch;

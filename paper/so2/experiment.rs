@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::task::{DataConfig, PlaneTask};
 use reynolds_checkpoint::whole_file;
 use reynolds_report::figure::{Colour, Field, Key, Plane, Sheet};
-use reynolds_train::config::{RunConfig, Settings};
+use reynolds_train::config::{RunConfig, Settings, within};
 use reynolds_train::error::{Error, Result};
 use reynolds_train::experiment::Experiment;
 use reynolds_train::metrics::Summary;
@@ -152,17 +152,13 @@ pub struct PlaneSettings<D> {
 impl<D: PlaneData> Settings for PlaneSettings<D> {
     fn validate(&self) -> Result<()> {
         let DataConfig { rings, points, train_fraction, turns } = self.data.data();
-        let within = |key: &str, value: usize, most: usize| match value {
-            value if (1..=most).contains(&value) => Ok(()),
-            _ => Err(Error::config(key, format!("from 1 to {most}"), value)),
-        };
         // A mistyped zero is an error, not a huge allocation.
-        within("data.points", points, 10_000_000)?;
-        within("data.turns", turns, 1_000_000)?;
-        within("model.so2.radial_channels", self.model.so2.radial_channels, 1024)?;
-        within("model.so2.hidden_channels", self.model.so2.hidden_channels, 1024)?;
+        within("data.points", points, 1..=10_000_000)?;
+        within("data.turns", turns, 1..=1_000_000)?;
+        within("model.so2.radial_channels", self.model.so2.radial_channels, 1..=1024)?;
+        within("model.so2.hidden_channels", self.model.so2.hidden_channels, 1..=1024)?;
         for &width in &self.model.mlp.hidden {
-            within("model.mlp.hidden", width, 16_384)?;
+            within("model.mlp.hidden", width, 1..=16_384)?;
         }
         if self.model.so2.max_degree > reynolds::group::MAX_DEGREE {
             let expected = format!("at most {}", reynolds::group::MAX_DEGREE);
@@ -182,7 +178,7 @@ impl<D: PlaneData> Settings for PlaneSettings<D> {
     }
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct PlaneExperiment<D>(PhantomData<D>);
 
 impl<D> PlaneExperiment<D> {

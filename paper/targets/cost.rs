@@ -1,34 +1,33 @@
 //! The cost of a row of a table: steps of an experiment, each in a process of its own while nothing else runs, so that peak memory is that of
 //! one network in one mode.
 
-use reynolds_train::config::Settings;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::sweep::Launcher;
 use serde_json::Value;
 
 use super::{Point, PointSession, Trained};
-use crate::step::Step;
+use crate::step::{AnyStep, Step, Timed};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Cost<S> {
+pub(crate) struct Cost<E: Timed> {
     pub(crate) id: String,
     pub(crate) settings: Value,
-    pub(crate) parts: Vec<Part<S>>,
+    pub(crate) parts: Vec<Part<E>>,
     /// Starts the processes; `None`: this program.
     pub(crate) launcher: Option<Launcher>,
 }
 
 /// Steps to be measured.
 #[derive(Debug, Clone)]
-pub(crate) struct Part<S> {
-    pub(crate) step: Step<S>,
+pub(crate) struct Part<E: Timed> {
+    pub(crate) step: Step<E>,
     /// Metrics that are kept, and their names in the table.
     pub(crate) kept: Vec<(&'static str, String)>,
     /// Under which name it is kept that these steps failed, as for want of memory; without one that is an error.
     pub(crate) failure: Option<String>,
 }
 
-impl<S: Settings + Send + Sync> Point for Cost<S> {
+impl<E: Timed<Settings: Send + Sync>> Point for Cost<E> {
     fn id(&self) -> String {
         self.id.clone()
     }
@@ -40,7 +39,7 @@ impl<S: Settings + Send + Sync> Point for Cost<S> {
     fn train(&self, session: &PointSession<'_>) -> Result<Option<Trained>> {
         let launcher = self.launcher.clone().map_or_else(Launcher::this_program, Ok)?;
         let mut all = Trained::default();
-        let mut before: Option<(&Step<S>, Trained)> = None;
+        let mut before: Option<(&Step<E>, Trained)> = None;
         for Part { step, kept, failure } in &self.parts {
             let measured = match before.take() {
                 Some((other, measured)) if other == step => Ok(Some(measured)),
@@ -81,7 +80,11 @@ mod tests {
             let mut run = PlaneExperiment::<DiskAndArc>::new().defaults();
             run.settings.data.points = points[number];
             let kept = vec![("train_ms", format!("{number}/train")), ("peak_memory_mib", format!("{number}/memory"))];
-            Part { step: Step::new(run), kept, failure: (number == 1).then(|| "second".into()) }
+            Part::<PlaneExperiment<DiskAndArc>> {
+                step: Step::new(run),
+                kept,
+                failure: (number == 1).then(|| "second".into()),
+            }
         };
         let launcher = Launcher { program: "/bin/sh".into(), before: vec!["-c".into(), script.into()] };
         let (id, settings, parts) = ("cost".into(), Value::Null, [0, 1, 2].map(part).into());

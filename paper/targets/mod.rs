@@ -46,7 +46,7 @@ use crate::ct::table as ct;
 use crate::medmnist::table as medmnist;
 use crate::smoke::table as smoke;
 use crate::so2::{fig_projection, fig_rings, fig_so2};
-use reynolds_train::config::{self, Settings};
+use reynolds_train::config::{self, RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
 
 pub use engine::{Outcome, OutputFolder, Request, Session};
@@ -181,6 +181,16 @@ pub fn find(name: &str) -> Result<&'static dyn AnyTarget> {
         let names: Vec<_> = targets().iter().map(|target| target.name()).collect();
         Error::config("target", format!("one of {}", names.join(", ")), format!("\"{name}\""))
     })
+}
+
+/// Refuses keys of a run that a target sets, each given with the key of the target that it follows from.
+pub(crate) fn refuse_set<S: Settings>(run: &RunConfig<S>, usual: &RunConfig<S>, keys: &[(&str, &str)]) -> Result<()> {
+    for (key, found) in config::changed(run, usual) {
+        if let Some((_, by)) = keys.iter().find(|(set, _)| *set == key) {
+            return Err(Error::config(key, format!("its default (set by the target's key {by})"), found));
+        }
+    }
+    Ok(())
 }
 
 /// Points of one kind among those of others.

@@ -92,13 +92,14 @@ fn has(here: &Value, there: &Value, forgotten: &[&str]) -> bool {
 }
 
 /// Asks a target for points until there are no more. Each must be among those of the committed results with the same settings, but for keys
-/// that are `forgotten` today; the committed numbers must give the committed table byte for byte.
+/// that are `forgotten` today; the committed numbers, and these arrays for figures, must give the committed table byte for byte.
 pub(crate) fn agrees_with_committed<T: Target>(
     target: &T,
     budget: Budget,
     assignments: &[(&str, &str)],
     folder: &str,
     forgotten: &[&str],
+    arrays: &[(&str, Vec<f32>)],
 ) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results").join(folder);
     let settings = given(target.settings(budget), assignments);
@@ -113,7 +114,8 @@ pub(crate) fn agrees_with_committed<T: Target>(
             let found = found.unwrap_or_else(|| panic!("{}: no {}", folder.display(), point.id()));
             let (ours, theirs) = (point.settings(), &found["config"]);
             assert!(has(&ours, theirs, forgotten), "{}: {ours}\n{theirs}", folder.display());
-            let trained: Trained = serde_json::from_value(json!({ "metrics": found["metrics"] })).unwrap();
+            let mut trained: Trained = serde_json::from_value(json!({ "metrics": found["metrics"] })).unwrap();
+            trained.arrays = arrays.iter().map(|(name, values)| (name.to_string(), values.clone())).collect();
             frame.insert(point.as_ref(), trained);
         }
         missing = target.more(&settings, &frame).unwrap();

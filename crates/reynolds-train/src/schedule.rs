@@ -15,7 +15,7 @@ use std::f64::consts::PI;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::at_least_zero;
+use crate::config::{above_zero, at_least_zero};
 use crate::error::{Error, Result};
 
 /// One of the formulas above.
@@ -59,9 +59,7 @@ impl Default for Schedule {
 impl Schedule {
     /// Checks ranges.
     pub fn validate(&self) -> Result<()> {
-        if !(self.gamma.is_finite() && self.gamma > 0.0) {
-            return Err(Error::config("train.schedule.gamma", "a finite number above 0", self.gamma));
-        }
+        above_zero("train.schedule.gamma", self.gamma)?;
         at_least_zero("train.schedule.minimum", self.minimum)?;
         if !self.milestones.is_sorted_by(|a, b| a < b) {
             let found = format!("{:?}", self.milestones);

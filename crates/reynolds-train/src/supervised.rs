@@ -154,10 +154,10 @@ impl<S: Supervised> SupervisedTask<S> {
 
     /// The training examples of a minibatch: a permutation of the epoch, drawn from the seed.
     fn minibatch(&self, moment: Moment) -> Vec<i64> {
-        let mut order: Vec<i64> = (0..self.count() as i64).collect();
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
-        (1..order.len()).rev().for_each(|last| order.swap(last, random.below(last + 1)));
-        order.chunks(S::BATCH).nth(moment.step).map(<[i64]>::to_vec).unwrap_or_default()
+        let order = random.permutation(self.count());
+        let chosen = order.chunks(S::BATCH).nth(moment.step).unwrap_or_default();
+        chosen.iter().map(|&number| number as i64).collect()
     }
 
     fn outputs(&self, inputs: &Tensor) -> Result<Tensor> {

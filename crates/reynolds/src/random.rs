@@ -60,6 +60,13 @@ impl Random {
         (self.bits() % n as u64) as usize
     }
 
+    /// 0 … count − 1 in a random order (Fisher–Yates).
+    pub fn permutation(&mut self, count: usize) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..count).collect();
+        (1..count).rev().for_each(|last| order.swap(last, self.below(last + 1)));
+        order
+    }
+
     /// Standard normal (Box–Muller).
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();

@@ -6,7 +6,6 @@ mod projection;
 mod scaling;
 mod step;
 
-use std::ffi::OsString;
 use std::ops::RangeInclusive;
 use std::path::Path;
 use std::process::ExitCode;
@@ -32,18 +31,6 @@ pub(crate) enum BenchCommand {
     Penalty(penalty::PenaltyArgs),
     /// Growth of cost with the number of weights, group order, kernel side and band limit: figures and fitted exponents
     Scaling(scaling::ScalingArgs),
-    #[command(hide = true)]
-    Ct(Renamed),
-    #[command(hide = true)]
-    Medmnist(Renamed),
-}
-
-/// The arguments of a command that was renamed.
-#[derive(Debug, clap::Args)]
-#[command(disable_help_flag = true)]
-pub(crate) struct Renamed {
-    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
-    rest: Vec<OsString>,
 }
 
 impl BenchCommand {
@@ -54,8 +41,6 @@ impl BenchCommand {
             Self::Metrics(args) => ("metrics", metrics::run(args)),
             Self::Penalty(args) => ("penalty", penalty::run(args)),
             Self::Scaling(args) => ("scaling", scaling::run(args)),
-            Self::Ct(_) => bail!("bench ct: now called bench step ct"),
-            Self::Medmnist(_) => bail!("bench medmnist: now called bench step medmnist"),
         };
         done.map_err(|error| by_option(name, error))
     }

@@ -22,35 +22,16 @@ pub(crate) struct CtArgs {
     /// Output folder; an interrupted run continues there
     #[arg(long, value_name = "DIR", required_unless_present = "show")]
     out: Option<PathBuf>,
-    /// Bodies to scan: built-in phantoms, or real slices from files
-    #[arg(long, value_name = "phantom|slices", default_value_t = Source::Phantom, conflicts_with = "show")]
-    source: Source,
+    #[command(flatten)]
+    config: SetConfig,
     /// Folder of the slices (.npz with hu, z_mm, pixel_mm; aapm/metal_masks.mat, aapm/phantom.vf); $REYNOLDS_DATA/ct by default
     #[arg(long, value_name = "DIR", conflicts_with = "show")]
     slices: Option<PathBuf>,
-    /// Series that is used for testing alone; the one of median length by default
-    #[arg(long, value_name = "NAME", default_value = "", hide_default_value = true, conflicts_with = "show")]
-    test_series: String,
-    /// Number of training pairs
-    #[arg(long, value_name = "n", default_value_t = SetConfig::default().train, conflicts_with = "show")]
-    train: usize,
-    /// Number of validation pairs
-    #[arg(long, value_name = "n", default_value_t = SetConfig::default().validation, conflicts_with = "show")]
-    validation: usize,
-    /// Number of test pairs
-    #[arg(long, value_name = "n", default_value_t = SetConfig::default().test, conflicts_with = "show")]
-    test: usize,
-    /// Pixels along a side
-    #[arg(long, value_name = "n", default_value_t = SetConfig::default().side, conflicts_with = "show")]
-    side: usize,
-    /// Random seed
-    #[arg(long, value_name = "n", default_value_t = 0, conflicts_with = "show")]
-    seed: u64,
     /// Write a PNG of some pairs: ground truth, with metal, interpolated, and the metal mask
     #[arg(long, value_name = "FILE")]
     preview: Option<PathBuf>,
     /// Generate nothing; draw the image in this file (AAPM .raw or .vf, SynDeepLesion .h5) as the preview
-    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with = "out")]
+    #[arg(long, value_name = "FILE", requires = "preview", conflicts_with_all = ["out", "SetConfig"])]
     show: Option<PathBuf>,
     #[command(flatten)]
     threads: Threads,
@@ -66,19 +47,10 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
     }
     stray(args)?;
     let out = args.out.as_ref().context("--out: expected a folder, found none")?;
-    let config = SetConfig {
-        source: args.source,
-        side: args.side,
-        train: args.train,
-        validation: args.validation,
-        test: args.test,
-        seed: args.seed,
-        test_series: args.test_series.clone(),
-        ..SetConfig::default()
-    };
+    let config = &args.config;
     config.validate()?;
-    let library = Library::of(args.source, args.slices.as_deref())?;
-    let summary = args.threads.generate("scanning", |report| generate(out, &config, &library, report))?;
+    let library = Library::of(config.source, args.slices.as_deref())?;
+    let summary = args.threads.generate("scanning", |report| generate(out, config, &library, report))?;
     let set = CtSet::open(out)?;
     if let Some(path) = &args.preview {
         whole_file::write(path, &preview(&some(&set)?)?)?;
@@ -101,10 +73,10 @@ pub(super) fn run(args: &CtArgs) -> Result<ExitCode> {
 
 /// Refuses options that have no effect on phantoms.
 fn stray(args: &CtArgs) -> Result<()> {
-    let given = [("--slices", args.slices.is_some()), ("--test-series", !args.test_series.is_empty())];
+    let given = [("--slices", args.slices.is_some()), ("--test-series", !args.config.test_series.is_empty())];
     match given.iter().find(|(_, given)| *given) {
-        Some((option, _)) if args.source != Source::Slices => {
-            bail!("{option}: expected --source slices, found --source {}", args.source)
+        Some((option, _)) if args.config.source != Source::Slices => {
+            bail!("{option}: expected --source slices, found --source {}", args.config.source)
         }
         _ => Ok(()),
     }

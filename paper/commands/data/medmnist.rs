@@ -7,8 +7,9 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use reynolds_checkpoint::whole_file;
+use reynolds_paper::data::folder;
 use reynolds_paper::medmnist::data::volumes::{VolumeSet, Volumes, preview};
-use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, folder, open};
+use reynolds_paper::medmnist::data::{Checked, MedSet, PUBLISHER, Size, open};
 use reynolds_report::{Table, terminal};
 
 use crate::download::{Client, Outcome, Wanted, fetch};
@@ -45,7 +46,7 @@ pub(crate) struct MedmnistArgs {
 }
 
 pub(super) fn run(args: &MedmnistArgs) -> Result<ExitCode> {
-    let folder = folder(args.out.as_deref());
+    let folder = folder(args.out.as_deref().unwrap_or(Path::new("")), "medmnist");
     if args.verify {
         return verify(args, &folder);
     }

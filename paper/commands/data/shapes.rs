@@ -20,36 +20,8 @@ pub(crate) struct ShapesArgs {
     /// Output file; kept if it was made with the same settings, any other file is not overwritten
     #[arg(long, value_name = "FILE.npz")]
     out: PathBuf,
-    /// Symmetry breaking b in [0, 1]; best possible accuracy within a class pair is (1 + b)/2
-    #[arg(long, value_name = "b", default_value_t = ShapesConfig::default().breaking)]
-    breaking: f64,
-    /// Number of training volumes
-    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().train)]
-    train: usize,
-    /// Number of validation volumes
-    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().validation)]
-    validation: usize,
-    /// Number of test volumes
-    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().test)]
-    test: usize,
-    /// Voxels along an edge
-    #[arg(long, value_name = "n", default_value_t = ShapesConfig::default().side)]
-    side: usize,
-    /// Largest random rotation away from the pose of the class
-    #[arg(long, value_name = "degrees", default_value_t = ShapesConfig::default().jitter)]
-    jitter: f64,
-    /// Largest random translation
-    #[arg(long, value_name = "voxels", default_value_t = ShapesConfig::default().shift)]
-    shift: f64,
-    /// Largest relative change of size
-    #[arg(long, value_name = "share", default_value_t = ShapesConfig::default().size)]
-    size: f64,
-    /// Standard deviation of the noise; a shape is 0.6 brighter than the background
-    #[arg(long, value_name = "sd", default_value_t = ShapesConfig::default().noise)]
-    noise: f64,
-    /// Random seed
-    #[arg(long, value_name = "n", default_value_t = 0)]
-    seed: u64,
+    #[command(flatten)]
+    config: ShapesConfig,
     /// Write a PNG with one row per class: middle slices and maximum projections of some volumes
     #[arg(long, value_name = "FILE")]
     preview: Option<PathBuf>,
@@ -58,24 +30,13 @@ pub(crate) struct ShapesArgs {
 }
 
 pub(super) fn run(args: &ShapesArgs) -> Result<ExitCode> {
-    let config = ShapesConfig {
-        train: args.train,
-        validation: args.validation,
-        test: args.test,
-        side: args.side,
-        breaking: args.breaking,
-        jitter: args.jitter,
-        shift: args.shift,
-        size: args.size,
-        noise: args.noise,
-        seed: args.seed,
-    };
+    let config = &args.config;
     config.validate()?;
     for path in [Some(&args.out), args.preview.as_ref()].into_iter().flatten() {
         whole_file::check(path)?;
     }
-    let set = args.threads.pool()?.install(|| generate(&config))?;
-    let made = write(&args.out, &config, &set)?;
+    let set = args.threads.pool()?.install(|| generate(config))?;
+    let made = write(&args.out, config, &set)?;
     let volumes = config.train + config.validation + config.test;
     let mut text = format!(
         "shapes: {} train, {} validation, {} test volumes of {}³, breaking {}, in {} ({}), {:.1} MB\n",

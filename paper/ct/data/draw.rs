@@ -118,9 +118,7 @@ impl SetConfig {
             }
             Source::Slices => {
                 // Every slice once, in random order; then all of them again, in another.
-                let mut order: Vec<usize> = (0..places.len()).collect();
-                let mut random = stream(self, Purpose::Order, part, number / places.len());
-                (1..order.len()).rev().for_each(|n| order.swap(n, random.below(n + 1)));
+                let order = stream(self, Purpose::Order, part, number / places.len()).permutation(places.len());
                 let (series, number) = places[order[number % places.len()]];
                 let series = &library.series[series];
                 let checksum = series.checksum(number);

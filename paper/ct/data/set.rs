@@ -38,18 +38,31 @@ impl std::fmt::Display for Source {
 }
 
 /// The settings of a data set, which with the files of its [`Library`](super::Library) determine it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct SetConfig {
+    /// Bodies to scan: built-in phantoms, or real slices from files
+    #[arg(long, value_name = "phantom|slices", default_value_t = Self::default().source)]
     pub source: Source,
+    /// Pixels along a side
+    #[arg(long, value_name = "n", default_value_t = Self::default().side)]
     pub side: usize,
+    /// Number of training pairs
+    #[arg(long, value_name = "n", default_value_t = Self::default().train)]
     pub train: usize,
+    /// Number of validation pairs
+    #[arg(long, value_name = "n", default_value_t = Self::default().validation)]
     pub validation: usize,
+    /// Number of test pairs
+    #[arg(long, value_name = "n", default_value_t = Self::default().test)]
     pub test: usize,
-    /// Random seed.
+    /// Random seed
+    #[arg(long, value_name = "n", default_value_t = Self::default().seed)]
     pub seed: u64,
-    /// The test series; "" = the one of median length, so that training keeps the longest.
+    /// Series that is used for testing alone; the one of median length by default, so that training keeps the longest
+    #[arg(long, value_name = "NAME", default_value_t = Self::default().test_series, hide_default_value = true)]
     pub test_series: String,
+    #[arg(skip)]
     pub scanner: Scanner,
 }
 

@@ -173,29 +173,29 @@ fn channels(matrix: &Tensor) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::dictionary;
-    use super::super::tests::{far, random};
     use super::*;
+    use crate::testing::{largest, normal};
     use reynolds_torch::layers::convolve;
 
     /// Heights of one band, of several, and of bands of one row; against one convolution for each sample.
     #[test]
     fn they_are_the_convolutions_of_each_sample() {
         for (height, width) in [(6, 11), (16, 5), (12, 12), (11, 7)] {
-            let kernels = random(1, &[3, 4, 9, 9]);
-            let (maps, image) = (random(2, &[3, 4, height, width]), random(3, &[3, 1, height, width]));
+            let kernels = normal(&[3, 4, 9, 9], 1);
+            let (maps, image) = (normal(&[3, 4, height, width], 2), normal(&[3, 1, height, width], 3));
             let matrices = kernels.unbind(0).iter().map(|one| dictionary::matrix(one).unwrap()).collect::<Vec<_>>();
             let matrix = Tensor::stack(&matrices, 0);
             let (composed, analysed) = (compose(&matrix, &maps).unwrap(), analyse(&matrix, &image).unwrap());
             for sample in 0..3 {
                 let one = |tensor: &Tensor| tensor.narrow(0, sample, 1);
                 let image_of = convolve(&one(&maps), &one(&kernels), None, 1).unwrap();
-                assert!(far(&one(&composed), &image_of) < 1e-12, "{height} {width}");
+                assert!(largest(&one(&composed) - &image_of) < 1e-12, "{height} {width}");
                 let maps_of =
                     one(&image).conv_transpose2d(&one(&kernels), None::<Tensor>, [1, 1], [4, 4], [0, 0], 1, [1, 1]);
-                assert!(far(&one(&analysed), &maps_of) < 1e-12, "{height} {width}");
+                assert!(largest(&one(&analysed) - &maps_of) < 1e-12, "{height} {width}");
             }
             let innermost = maps.permute([0, 2, 3, 1]).contiguous().permute([0, 3, 1, 2]);
-            assert!(far(&compose(&matrix, &innermost).unwrap(), &composed) < 1e-12);
+            assert!(largest(&compose(&matrix, &innermost).unwrap() - &composed) < 1e-12);
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
     fn each_is_the_adjoint_of_the_others_and_so_are_their_gradients() {
         for (height, width) in [(6, 11), (16, 5), (11, 7), (24, 3), (3, 9), (1, 1)] {
             for shared in [false, true] {
-                let of = |seed, size: &[i64]| random(seed, size).set_requires_grad(true);
+                let of = |seed, size: &[i64]| normal(size, seed).set_requires_grad(true);
                 let matrix = if shared { of(7, &[4, 81]) } else { of(7, &[3, 4, 81]) };
                 let (maps, image) = (of(8, &[3, 4, height, width]), of(9, &[3, 1, height, width]));
                 let (analysed, composed) = (analyse(&matrix, &image).unwrap(), compose(&matrix, &maps).unwrap());
@@ -217,7 +217,7 @@ mod tests {
                 for form in forms.map(|products| products.sum(Kind::Double)) {
                     let slopes = Tensor::run_backward(&[form], &[&matrix, &maps, &image], true, false);
                     for (slope, expected) in slopes.iter().zip([&kernels, &analysed, &composed]) {
-                        assert!(far(slope, expected) < 1e-11, "{height} {width} {shared}");
+                        assert!(largest(slope - expected) < 1e-11, "{height} {width} {shared}");
                     }
                 }
             }
@@ -227,10 +227,10 @@ mod tests {
     /// What is multiplied is the image shifted k times, not k² times: bands are views of it.
     #[test]
     fn bands_overlap_in_memory() {
-        let image = random(1, &[2, 1, 32, 6]);
+        let image = normal(&[2, 1, 32, 6], 1);
         let bands = Bands::of(&image, 81);
         let reached = bands.reached(&image).unwrap();
         assert_eq!((reached.size(), reached.stride()), (vec![10, 144, 6], vec![8 * 9 * 6, 6, 1]));
-        assert_eq!(bands.spread(&random(2, &[4, 81])).unwrap().stride(), [0, 32, 1]);
+        assert_eq!(bands.spread(&normal(&[4, 81], 2)).unwrap().stride(), [0, 32, 1]);
     }
 }

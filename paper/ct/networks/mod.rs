@@ -33,12 +33,12 @@ mod stages;
 #[cfg(test)]
 mod tests;
 
-use crate::network::Network;
+use crate::network::{Network, within};
 pub use loss::loss;
 use reynolds::group;
 use reynolds::plan::{Rule, SymmetryPlan};
 use reynolds::random::Random;
-use reynolds_torch::error::{Error, Result};
+use reynolds_torch::error::Result;
 pub use reynolds_torch::layers::{Mode, Pass};
 use reynolds_torch::parameters::{Builder, Parameters};
 use reynolds_torch::precision::Precision;
@@ -150,11 +150,8 @@ pub fn regular_plan(parameters: &Parameters, regularised: &[String]) -> Result<O
 impl MarNetConfig {
     /// Adds the parameters of a network to `builder`.
     pub fn build(&self, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network<Corrupted, Reduction>>> {
-        for (what, value, least, most) in [("stages", self.stages, 2, 64), ("blocks", self.blocks, 1, 16)] {
-            if !(least..=most).contains(&value) {
-                return Err(Error::setting(what, format!("from {least} to {most}"), value));
-            }
-        }
+        within("stages", self.stages, 2..=64)?;
+        within("blocks", self.blocks, 1..=16)?;
         Ok(Box::new(stages::Stages::new(self, builder, random)?))
     }
 }

@@ -225,9 +225,9 @@ fn padded(rows: &Tensor, padding: i64) -> Result<Tensor> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tests::far;
     use super::*;
     use crate::network::{EVALUATE, TRAIN};
+    use crate::testing::largest;
     use tch::{Device, Kind};
 
     fn net() -> (ResidualNet, Parameters, Tensor) {
@@ -271,13 +271,13 @@ mod tests {
                 assert_eq!(assembled.len(), net.assembled(mode));
                 let stream = input.constant_pad_nd([0, 0, 0, 0, 0, padding]);
                 let (output, _) = net.forward(&parameters, &assembled, (stream, None), pass, None).unwrap();
-                assert!(far(&output.narrow(1, 0, 6), &expected) < 1e-12, "{padding} {mode:?}");
-                assert!(padding == 0 || far(&output.narrow(1, 6, padding), &Tensor::from(0.0)) == 0.0);
-                assert!(far(parameters.statistics(), reference.statistics()) < 1e-13);
+                assert!(largest(&output.narrow(1, 0, 6) - &expected) < 1e-12, "{padding} {mode:?}");
+                assert!(padding == 0 || largest(&output.narrow(1, 6, padding) - &Tensor::from(0.0)) == 0.0);
+                assert!(largest(parameters.statistics() - reference.statistics()) < 1e-13);
                 let gradient = parameters.gradient(&output.square().sum(Kind::Double)).unwrap();
                 let expected = reference.gradient(&expected.square().sum(Kind::Double)).unwrap();
                 let scale = f64::try_from(expected.abs().max()).unwrap();
-                assert!(far(&gradient, &expected) < 1e-12 * scale, "{padding} {mode:?}");
+                assert!(largest(&gradient - &expected) < 1e-12 * scale, "{padding} {mode:?}");
             }
         }
     }
@@ -298,7 +298,7 @@ mod tests {
                 (image, gradient)
             };
             let (before, after) = (run(false), run(true));
-            assert!(far(&before.0, &after.0) < 1e-12 && far(&before.1, &after.1) < 1e-10);
+            assert!(largest(&before.0 - &after.0) < 1e-12 && largest(&before.1 - &after.1) < 1e-10);
         }
     }
 

@@ -4,6 +4,7 @@
 use super::stages::Stages;
 use super::{Architecture, Corrupted, MarNetConfig, Pass, Precision, Reduction, Regularised, loss};
 use crate::network::{EVALUATE, Network, TRAIN};
+use crate::testing::largest;
 use reynolds::random::Random;
 use reynolds_torch::parameters::Parameters;
 use tch::{Device, Kind, Tensor};
@@ -58,17 +59,6 @@ fn outputs(reduction: &Reduction) -> Vec<&Tensor> {
     [&reduction.start].into_iter().chain(&reduction.images).chain(&reduction.artefacts).collect()
 }
 
-pub(super) fn random(seed: u64, size: &[i64]) -> Tensor {
-    let mut random = Random::new(seed);
-    let numbers: Vec<f64> = (0..size.iter().product()).map(|_: i64| random.normal()).collect();
-    Tensor::from_slice(&numbers).view(size)
-}
-
-/// max |a − b|.
-pub(super) fn far(a: &Tensor, b: &Tensor) -> f64 {
-    f64::try_from((a - b).abs().max().to_kind(Kind::Double)).unwrap()
-}
-
 #[test]
 fn regularised_are_the_kernels_of_x_nets_and_with_xm_of_m_nets() {
     for (architecture, m) in [(Architecture::Acdnet, 72), (Architecture::Dicdnet, 60), (Architecture::Oscnet, 60)] {
@@ -96,11 +86,11 @@ fn everything_regularised_is_seen_in_its_order_with_its_bias() {
         for (output, name) in outputs.iter().zip(&names) {
             let bias = parameters.get(&name.replace("weight", "bias")).unwrap();
             let slope = &Tensor::run_backward(&[output.sum(Kind::Double)], &[bias], true, false)[0];
-            assert!(far(slope, &Tensor::full_like(slope, 288.0)) < 1e-9, "{name}");
+            assert!(largest(slope - &Tensor::full_like(slope, 288.0)) < 1e-9, "{name}");
         }
         // Seeing changes nothing.
         let blind = run(&network, &parameters, &input, TRAIN);
-        assert!(far(blind.image(), seeing.image()) < 1e-9);
+        assert!(largest(blind.image() - seeing.image()) < 1e-9);
     }
 }
 
@@ -115,7 +105,7 @@ fn samples_of_a_batch_do_not_see_each_other_in_evaluation() {
             let alone = input.map(|image| Ok::<_, ()>(one(image))).unwrap();
             let alone = run(&network, &parameters, &alone, EVALUATE);
             for (both, alone) in outputs(&both).into_iter().zip(outputs(&alone)) {
-                assert!(far(&one(both), alone) < 1e-9 * (1.0 + far(alone, &alone.zeros_like())), "{architecture:?}");
+                assert!(largest(&one(both) - alone) < 1e-9 * (1.0 + largest(alone)), "{architecture:?}");
             }
         }
     }
@@ -144,7 +134,7 @@ fn evaluation_in_bf16_loses_little_of_forty_decibels() {
         assert!(noise > 0.0);
         for (full, half) in outputs(&full).into_iter().zip(outputs(&half)) {
             assert_eq!(half.kind(), Kind::Float);
-            assert!(far(full, half) < 0.05 * far(full, &full.zeros_like()), "{architecture:?}");
+            assert!(largest(full - half) < 0.05 * largest(full), "{architecture:?}");
         }
     }
 }

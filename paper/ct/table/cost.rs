@@ -27,14 +27,14 @@ impl Costs {
     }
 
     /// As `reynolds bench step ct` measures it: the penalty in its default form and the published strengths.
-    pub(super) fn of(&self, of: &RunConfig<CtSettings>, row: Row) -> Cost<CtSettings> {
+    pub(super) fn of(&self, of: &RunConfig<CtSettings>, row: Row) -> Cost<CtExperiment> {
         let mut run = CtExperiment.defaults();
         run.settings.model = MarNetConfig { architecture: row.network, ..of.settings.model.clone() };
         row.mode.add_to(&mut run);
         (run.settings.data.side, run.settings.data.patch) = (self.measured_side, self.measured_side);
         run.train.precision = self.measured_precision;
         run.penalty.norm = row.norm;
-        let bench = Step { steps: self.measured_steps, ..Step::new(run) };
+        let bench = Step::<CtExperiment> { steps: self.measured_steps, ..Step::new(run) };
         let part = |(number, &batch): (usize, &usize)| {
             let mut step = bench.clone();
             step.run.settings.data.batch = batch;
@@ -57,7 +57,7 @@ mod tests {
     use crate::targets::{Budget, Point};
     use reynolds_torch::Precision;
 
-    fn cost(mode: Mode) -> Cost<CtSettings> {
+    fn cost(mode: Mode) -> Cost<CtExperiment> {
         let mut settings = table(Budget::Quick);
         let costs = &mut settings.costs;
         (costs.measured_side, costs.measured_precision, costs.sample_at_largest) = (64, Precision::Bf16, false);

@@ -24,7 +24,7 @@ use self::cells::{Cell, cells, lines, of_images, of_rows};
 use self::row::Row;
 use self::run::{CURVES, CtRun};
 use self::settings::{Costs, TargetSettings};
-use crate::ct::{CtSettings, CtTask, ensure_pairs};
+use crate::ct::{CtExperiment, CtTask, ensure_pairs};
 use crate::targets::cost::Cost;
 use crate::targets::engine::Session;
 use crate::targets::findings::Findings;
@@ -108,7 +108,7 @@ impl TargetSettings {
         runs.map(|run| CtRun { shared: Arc::clone(&shared), ..run }).collect()
     }
 
-    fn measurements(&self) -> Vec<Cost<CtSettings>> {
+    fn measurements(&self) -> Vec<Cost<CtExperiment>> {
         let of_row =
             |costs: &'_ Costs| self.trained().into_iter().map(|row| costs.of(&self.run, row)).collect::<Vec<_>>();
         self.measured().into_iter().flat_map(of_row).collect()

@@ -16,7 +16,7 @@ use super::run::CtRun;
 use crate::ct::modes::sample_weight;
 use crate::ct::networks::Architecture;
 use crate::ct::{CtExperiment, CtSettings};
-use crate::targets::{Budget, Chosen, Named};
+use crate::targets::{Budget, Chosen, Named, refuse_set};
 use reynolds::norm::Norm;
 use reynolds::penalty::Form;
 use reynolds_torch::Precision;
@@ -44,12 +44,8 @@ pub(super) const RENAMED: &[(&str, &str)] = &[
 ];
 
 /// Settings of a run that every row overwrites, and the key of the target that decides them.
-const OF_ROWS: [(&str, &str); 4] = [
-    ("model.architecture", "networks"),
-    ("penalty.norm", "norms"),
-    ("projected", "modes"),
-    ("train.parametrisation.kind", "modes"),
-];
+const OF_ROWS: [(&str, &str); 3] =
+    [("model.architecture", "networks"), ("projected", "modes"), ("train.parametrisation.kind", "modes")];
 
 /// The measurement of costs.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -179,12 +175,9 @@ impl Settings for TargetSettings {
         if let Some(share) = self.decay_at.iter().find(|share| !(**share > 0.0 && **share <= 1.0)) {
             return Err(Error::config("decay_at", "numbers above 0, at most 1", share));
         }
-        for (key, found) in config::changed(&self.run, &table(Budget::Quick).run) {
-            if let Some((_, by)) = OF_ROWS.iter().find(|(of_rows, _)| *of_rows == key)
-                && (*by != "norms" || self.norms.is_some())
-            {
-                return Err(Error::config(key, format!("its default (set by the target's key {by})"), found));
-            }
+        refuse_set(&self.run, &table(Budget::Quick).run, &OF_ROWS)?;
+        if self.norms.is_some() {
+            refuse_set(&self.run, &table(Budget::Quick).run, &[("penalty.norm", "norms")])?;
         }
         let schedule = &self.run.train.schedule;
         if !self.decay_at.is_empty() && (schedule.shape != Shape::Constant || !schedule.milestones.is_empty()) {

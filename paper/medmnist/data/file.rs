@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use md5::{Digest, Md5};
 
@@ -19,15 +19,6 @@ pub enum Checked {
     Yes,
     /// Types, shapes and labels are checked; the MD5 and the number of volumes are not.
     No,
-}
-
-/// The folder of the files: as given, else `$REYNOLDS_DATA/medmnist`, else `data/medmnist`.
-pub fn folder(given: Option<&Path>) -> PathBuf {
-    match (given, std::env::var_os("REYNOLDS_DATA")) {
-        (Some(given), _) => given.into(),
-        (None, Some(root)) if !root.is_empty() => Path::new(&root).join("medmnist"),
-        (None, _) => Path::new("data").join("medmnist"),
-    }
 }
 
 pub fn open(folder: impl AsRef<Path>, set: MedSet, size: Size, checked: Checked) -> Result<VolumeSet> {

@@ -22,5 +22,5 @@ mod set;
 pub mod shapes;
 pub mod volumes;
 
-pub use file::{Checked, folder, md5_of_file, open, verify};
+pub use file::{Checked, md5_of_file, open, verify};
 pub use set::{MedSet, PUBLISHER, Size};

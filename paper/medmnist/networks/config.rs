@@ -2,6 +2,7 @@
 
 use super::network::VolumeNet;
 use super::*;
+use crate::network::within;
 use reynolds_torch::error::Error;
 use serde::{Deserialize, Serialize};
 
@@ -120,10 +121,10 @@ impl VolumeNetConfig {
 
     /// Checks that sizes and weights are in range, and that settings of other networks are as by default.
     pub fn validate(&self) -> Result<()> {
-        in_range("width", self.width(), 1, 64)?;
+        within("width", self.width(), 1..=64)?;
         let Self { rpp, likelihood, .. } = self;
-        in_range("likelihood.degree", likelihood.degree, 0, MAX_DEGREE)?;
-        in_range("likelihood.kernel_degree", likelihood.kernel_degree, 0, MAX_DEGREE)?;
+        within("likelihood.degree", likelihood.degree, 0..=MAX_DEGREE)?;
+        within("likelihood.kernel_degree", likelihood.kernel_degree, 0..=MAX_DEGREE)?;
         let weights = [
             ("rpp.equivariant", rpp.equivariant),
             ("rpp.dense", rpp.dense),
@@ -163,15 +164,8 @@ impl VolumeNetConfig {
 
     pub fn build(&self, classes: usize, builder: &mut Builder, random: &mut Random) -> Result<Box<dyn Network>> {
         self.validate()?;
-        in_range("classes", classes, 2, 1000)?;
+        within("classes", classes, 2..=1000)?;
         Ok(Box::new(VolumeNet::new(self, classes, builder, random)?))
-    }
-}
-
-fn in_range(what: &str, value: usize, least: usize, most: usize) -> Result<()> {
-    match (least..=most).contains(&value) {
-        true => Ok(()),
-        false => Err(Error::setting(what, format!("from {least} to {most}"), value)),
     }
 }
 

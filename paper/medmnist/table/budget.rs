@@ -2,7 +2,7 @@
 
 use super::settings::{Efficiency, Sensitivity, Shapes, Table, Tuning};
 use super::*;
-use crate::medmnist::data;
+use crate::data::folder;
 
 /// Training volumes of `fig-shapes`: with 480 every λ_⊥ up to 0.1 reaches the best accuracy where no symmetry is broken.
 const FEW: usize = 160;
@@ -20,7 +20,7 @@ fn seeds(budget: Budget) -> u64 {
 }
 
 fn present() -> Chosen<Set> {
-    Chosen::new(&Set::present(&data::folder(None)))
+    Chosen::new(&Set::present(&folder("", "medmnist")))
 }
 
 fn run(budget: Budget) -> RunConfig<MedSettings> {

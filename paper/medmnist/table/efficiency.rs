@@ -86,7 +86,7 @@ impl Target for Efficiency {
 
 impl Keys {
     /// The measurement of a row at the minibatch of training.
-    pub(super) fn bench(&self, run: &RunConfig<MedSettings>, row: Row) -> Step<MedSettings> {
+    pub(super) fn bench(&self, run: &RunConfig<MedSettings>, row: Row) -> Step<MedExperiment> {
         let run = row.run(run, row.measured_strengths());
         Step { steps: self.steps, warmup: self.warmup, pairs: 0, run }
     }
@@ -97,7 +97,7 @@ const AT_TRAINING: &[&str] = &["train_ms", TRAIN, PEAK, "build_ms", "parameters"
 const AT_INFERENCE: &[&str] = &["inference_ms", INFERENCE];
 
 /// The cost of a row.
-fn measured(settings: &TargetSettings<Keys>, row: Row) -> cost::Cost<MedSettings> {
+fn measured(settings: &TargetSettings<Keys>, row: Row) -> cost::Cost<MedExperiment> {
     let inference_batch = settings.own.inference_batch;
     let bench = settings.own.bench(&settings.run, row);
     let mut at_inference = bench.clone();

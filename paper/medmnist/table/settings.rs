@@ -1,8 +1,8 @@
 //! The settings of the MedMNIST targets: their own keys, and every key of `reynolds run medmnist`.
 
 use super::*;
-use reynolds_train::config::{self, Settings, at_least_one};
-use reynolds_train::error::Error;
+use crate::targets::refuse_set;
+use reynolds_train::config::{self, Settings, at_least_one, within};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -24,11 +24,7 @@ pub(crate) trait Own: Serialize + DeserializeOwned + Clone + PartialEq + std::fm
 
 impl<O: Own> Settings for TargetSettings<O> {
     fn validate(&self) -> Result<()> {
-        for (key, value) in config::changed(&self.run, &MedExperiment.defaults()) {
-            if let Some((_, by)) = O::SETS.iter().find(|(other, _)| *other == key) {
-                return Err(Error::config(key, format!("its default (set by the target's key {by})"), value));
-            }
-        }
+        refuse_set(&self.run, &MedExperiment.defaults(), O::SETS)?;
         self.own.check(&self.run)
     }
 
@@ -179,10 +175,8 @@ impl Own for Efficiency {
     ];
 
     fn check(&self, run: &RunConfig<MedSettings>) -> Result<()> {
-        if !(2..=4096).contains(&self.inference_batch) {
-            return Err(Error::config("inference_batch", "from 2 to 4096", self.inference_batch));
-        }
-        self.rows.iter().try_for_each(|row| self.bench(run, row).validate::<MedExperiment>())
+        within("inference_batch", self.inference_batch, 2..=4096)?;
+        self.rows.iter().try_for_each(|row| self.bench(run, row).validate())
     }
 }
 

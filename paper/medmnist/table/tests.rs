@@ -147,7 +147,7 @@ where
     TargetSettings<O>: Settings,
 {
     let assignments = [&[("train.precision", "bf16"), ("data.turned", "8")], assignments.concat().as_slice()].concat();
-    agrees_with_committed(target, Budget::Standard, &assignments, &format!("medmnist/{name}"), &[]);
+    agrees_with_committed(target, Budget::Standard, &assignments, &format!("medmnist/{name}"), &[], &[]);
 }
 
 #[test]

@@ -140,7 +140,8 @@ mod tests {
     use tch::Kind;
 
     use super::*;
-    use crate::smoke::networks::tests::{normal, turned_frames};
+    use crate::smoke::networks::tests::turned_frames;
+    use crate::testing::normal;
 
     /// Weights of a layer, and (−1)^{a+b}.
     fn weight() -> (Tensor, Tensor) {

@@ -23,7 +23,7 @@ mod tests;
 mod translation;
 
 // What most files here need.
-use crate::network::{Component, Network};
+use crate::network::{Component, Network, within};
 use crate::smoke::networks::body::{Body, Layer, norms};
 use crate::smoke::networks::kernels::{component_of, layers_of, linear_component, project, squares, total};
 use reynolds_torch::layers::{BatchNorm, Constant, Conv2d, Linear, Pass, convolve, kernel_layout, uniform};
@@ -176,13 +176,9 @@ impl SmokeNetConfig {
         builder: &mut Builder,
         random: &mut Random,
     ) -> Result<Box<dyn Network>> {
-        for (what, value, least, most) in
-            [("hidden", self.hidden, 1, 4096), ("layers", self.layers, 2, 64), ("banks", self.banks, 1, 64)]
-        {
-            if !(least..=most).contains(&value) {
-                return Err(Error::setting(what, format!("from {least} to {most}"), value));
-            }
-        }
+        within("hidden", self.hidden, 1..=4096)?;
+        within("layers", self.layers, 2..=64)?;
+        within("banks", self.banks, 1..=64)?;
         if !(self.alpha.is_finite() && self.alpha >= 0.0) {
             return Err(Error::setting("alpha", "a finite number, at least 0", self.alpha));
         }

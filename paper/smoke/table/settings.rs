@@ -2,9 +2,10 @@
 
 use super::columns::{hidden, scaled};
 use super::*;
-use crate::smoke::experiment::{check_smallest_batch, within};
+use crate::smoke::experiment::check_smallest_batch;
 use crate::smoke::{SmokeDataConfig, SmokeExperiment, SmokeSettings};
-use reynolds_train::config::{self, at_least_one, at_least_zero};
+use crate::targets::refuse_set;
+use reynolds_train::config::{self, above_zero, at_least_one, at_least_zero, within};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -74,25 +75,17 @@ impl Default for TableSettings {
 impl Settings for TableSettings {
     fn validate(&self) -> Result<()> {
         at_least_one("seeds", self.seeds as usize)?;
-        let usual = SmokeExperiment.defaults();
-        for (key, found) in config::changed(&self.run, &usual) {
-            if let Some((_, own)) = OF_POINTS.iter().find(|(of_points, _)| *of_points == key) {
-                return Err(Error::config(key, format!("no value (the table's key \"{own}\" sets it)"), found));
-            }
-        }
+        refuse_set(&self.run, &SmokeExperiment.defaults(), &OF_POINTS)?;
         self.run.validate()?;
         self.lambda_perp.all("lambda_perp", "finite numbers, at least 0", |lambda| lambda >= 0.0)?;
         if !(self.width > 0.0 && self.width <= 16.0) {
             return Err(Error::config("width", "a number above 0, at most 16", self.width));
         }
-        self.batch.check("batch", |key, &batch| within(key, batch, 4096))?;
-        self.banks.check("banks", |key, &banks| within(key, banks, 64))?;
+        self.batch.check("batch", |key, &batch| within(key, batch, 1..=4096))?;
+        self.banks.check("banks", |key, &banks| within(key, banks, 1..=64))?;
         self.alpha.check("alpha", |key, &alpha| at_least_zero(key, alpha))?;
         self.alpha_rpp.check("alpha_rpp", |key, &alpha| at_least_zero(key, alpha))?;
-        self.learning_rate.check("learning_rate", |key, &rate| match rate.is_finite() && rate > 0.0 {
-            true => Ok(()),
-            false => Err(Error::config(key, "a finite number above 0", rate)),
-        })?;
+        self.learning_rate.check("learning_rate", |key, &rate| above_zero(key, rate))?;
         self.check_columns()?;
         self.kinds.iter().try_for_each(|kind| self.check_row(kind))
     }
@@ -297,7 +290,7 @@ mod tests {
             assert!(known.iter().any(|(key, _)| key == new), "{new}");
         }
         let message = one("data.batch", "8").unwrap_err().to_string();
-        assert_eq!(message, "--set: data.batch: expected no value (the table's key \"batch\" sets it), found 8");
+        assert_eq!(message, "--set: data.batch: expected its default (set by the target's key batch), found 8");
     }
 
     #[test]

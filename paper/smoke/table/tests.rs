@@ -191,7 +191,7 @@ fn the_committed_results_give_their_tables_byte_for_byte() {
         ("translation", Budget::Quick, &[("seeds", "3")]),
     ] {
         let given = [given, &[("kinds", kind)]].concat();
-        agrees_with_committed(&TableSmoke, budget, &given, &format!("smoke/{kind}"), &[]);
+        agrees_with_committed(&TableSmoke, budget, &given, &format!("smoke/{kind}"), &[], &[]);
     }
 }
 

@@ -140,6 +140,7 @@ mod tests {
 
     use super::*;
     use crate::network::TRAIN;
+    use crate::testing::largest;
 
     fn network(form: Form, kind: Kind) -> (So2Net, Parameters) {
         let mut builder = Parameters::builder();
@@ -168,10 +169,6 @@ mod tests {
     fn project(net: &So2Net, parameters: &mut Parameters) {
         let binding = Binding::of_plan(parameters, &net.plan(parameters).unwrap().unwrap()).unwrap();
         binding.project_in_place(parameters).unwrap();
-    }
-
-    fn largest(tensor: &Tensor) -> f64 {
-        f64::try_from(tensor.abs().max()).unwrap()
     }
 
     #[test]

@@ -31,6 +31,8 @@ mod penalty;
 mod set;
 mod train;
 
+use std::ops::RangeInclusive;
+
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -110,6 +112,22 @@ pub fn at_least_zero(key: &str, value: f64) -> Result<()> {
         return Ok(());
     }
     Err(Error::config(key, "a finite number, at least 0", value))
+}
+
+/// A finite number above 0.
+pub fn above_zero(key: &str, value: f64) -> Result<()> {
+    if value.is_finite() && value > 0.0 {
+        return Ok(());
+    }
+    Err(Error::config(key, "a finite number above 0", value))
+}
+
+/// A whole number in a range.
+pub fn within(key: &str, value: usize, range: RangeInclusive<usize>) -> Result<()> {
+    if range.contains(&value) {
+        return Ok(());
+    }
+    Err(Error::config(key, format!("from {} to {}", range.start(), range.end()), value))
 }
 
 /// A whole number, at least 1.

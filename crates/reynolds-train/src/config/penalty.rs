@@ -7,8 +7,8 @@ use reynolds_torch::parametrisation::Parametrisation;
 use reynolds_torch::proximal::Scope;
 use serde::{Deserialize, Serialize};
 
-use super::at_least_zero;
 use super::train::under;
+use super::{above_zero, at_least_zero};
 use crate::error::{Error, Result};
 
 /// When the penalty acts.
@@ -102,9 +102,7 @@ impl PenaltySettings {
             let expected = "\"none\" or a number from 0, below 1";
             return Err(Error::config("penalty.target", expected, target));
         }
-        if !(self.target_rate.is_finite() && self.target_rate > 0.0) {
-            return Err(Error::config("penalty.target_rate", "a finite number above 0", self.target_rate));
-        }
+        above_zero("penalty.target_rate", self.target_rate)?;
         self.layer_factors()?;
         let (decoupled, target) = (self.step == PenaltyStep::Decoupled, self.has_target());
         let dual = self.target_by == TargetBy::Dual;

@@ -6,7 +6,7 @@ use reynolds_torch::parametrisation::ParametrisationConfig;
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Serialize};
 
-use super::{at_least_one, at_least_zero};
+use super::{above_zero, at_least_one, at_least_zero, within};
 use crate::error::{Error, Result};
 use crate::metrics::Best;
 use crate::schedule::Schedule;
@@ -85,9 +85,7 @@ impl Default for EarlyStopping {
 impl EarlyStopping {
     fn validate(&self, weights: Selection) -> Result<()> {
         at_least_zero("train.early_stopping.min_delta", self.min_delta)?;
-        if !(1..=10_000).contains(&self.window) {
-            return Err(Error::config("train.early_stopping.window", "from 1 to 10000", self.window));
-        }
+        within("train.early_stopping.window", self.window, 1..=10_000)?;
         let wanted = [
             (self.patience > 0, "a metric (patience is set)"),
             (self.rule == Rule::Plateau, "a metric, for rule = \"plateau\""),
@@ -201,9 +199,7 @@ impl TrainConfig {
         at_least_one("train.accumulate", self.accumulate)?;
         at_least_one("train.evaluate_every", self.evaluate_every)?;
         at_least_one("train.checkpoint_every", self.checkpoint_every)?;
-        if !(self.learning_rate.is_finite() && self.learning_rate > 0.0) {
-            return Err(Error::config("train.learning_rate", "a finite number above 0", self.learning_rate));
-        }
+        above_zero("train.learning_rate", self.learning_rate)?;
         at_least_zero("train.clip", self.clip)?;
         if self.threads > 1024 {
             return Err(Error::config("train.threads", "at most 1024", self.threads));

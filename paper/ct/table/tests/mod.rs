@@ -112,15 +112,15 @@ fn the_committed_numbers_give_the_committed_tables() {
     // What a measurement was written as before it was that of a run.
     let old = ["whole", "blocks", "mode", "network", "norm", "precision", "side", "stages", "steps"];
     let modes = format!("{of_run} epochs.dicdnet=7 efficiency=false");
-    agrees_with_committed(&TABLE, Budget::Standard, &pairs(&modes), "ct/table-ct", &old[..1]);
+    agrees_with_committed(&TABLE, Budget::Standard, &pairs(&modes), "ct/table-ct", &old[..1], &[]);
     let trained = "norms=spectral,frobenius,max,(1,1),(2,2),(3,3)";
     let norms = format!("{of_run} {trained} epochs.dicdnet=0 data.steps=60 measured_steps=6");
-    agrees_with_committed(&NORMS, Budget::Standard, &pairs(&norms), "ct/table-norms", &old);
+    agrees_with_committed(&NORMS, Budget::Standard, &pairs(&norms), "ct/table-norms", &old, &[]);
     let phantoms = format!(
         "{trained} model.stages=3 model.blocks=1 penalty.form=squared train.learning_rate=1e-3 train.epochs=6 \
          decay_at=[0.5,0.7,0.85] efficiency=false"
     );
-    agrees_with_committed(&NORMS, Budget::Quick, &pairs(&phantoms), "ct/table-norms-phantoms", &old[..1]);
+    agrees_with_committed(&NORMS, Budget::Quick, &pairs(&phantoms), "ct/table-norms-phantoms", &old[..1], &[]);
 }
 
 fn ids(points: &[Box<dyn Point>]) -> BTreeSet<String> {

@@ -7,28 +7,38 @@ use crate::data::error::{Error, Result};
 /// Most bytes of voxels of a part: what a .npz without extensions can hold.
 const MOST: u64 = 1 << 31;
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, clap::Args)]
 #[serde(default, deny_unknown_fields)]
 pub struct ShapesConfig {
     /// Number of training volumes.
+    #[arg(long, value_name = "n", default_value_t = Self::default().train)]
     pub train: usize,
     /// Number of validation volumes.
+    #[arg(long, value_name = "n", default_value_t = Self::default().validation)]
     pub validation: usize,
     /// Number of test volumes.
+    #[arg(long, value_name = "n", default_value_t = Self::default().test)]
     pub test: usize,
     /// Voxels along an edge.
+    #[arg(long, value_name = "n", default_value_t = Self::default().side)]
     pub side: usize,
-    /// Symmetry breaking b in [0, 1]: the probability that a volume has the pose of its class.
+    /// Symmetry breaking b in [0, 1], the probability that a volume has the pose of its class; best possible accuracy within a class pair is (1 + b)/2.
+    #[arg(long, value_name = "b", default_value_t = Self::default().breaking)]
     pub breaking: f64,
-    /// Largest random turn, in degrees, of a volume in the pose of its class.
+    /// Largest random rotation away from the pose of the class, in degrees.
+    #[arg(long, value_name = "degrees", default_value_t = Self::default().jitter)]
     pub jitter: f64,
-    /// Largest shift along each axis, in voxels.
+    /// Largest random translation along each axis, in voxels.
+    #[arg(long, value_name = "voxels", default_value_t = Self::default().shift)]
     pub shift: f64,
     /// Largest relative change of size.
+    #[arg(long, value_name = "share", default_value_t = Self::default().size)]
     pub size: f64,
-    /// Standard deviation of the noise of a voxel; a solid has the grey value 0.8, the space about it 0.2.
+    /// Standard deviation of the noise of a voxel; a shape is 0.6 brighter than the background.
+    #[arg(long, value_name = "sd", default_value_t = Self::default().noise)]
     pub noise: f64,
     /// Random seed.
+    #[arg(long, value_name = "n", default_value_t = Self::default().seed)]
     pub seed: u64,
 }
 

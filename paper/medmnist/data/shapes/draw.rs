@@ -8,13 +8,6 @@ use reynolds::random::Random;
 /// Tells these numbers from others of the same seed.
 const PURPOSE: u64 = 0x7368;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Subset {
-    Train = 0,
-    Validation = 1,
-    Test = 2,
-}
-
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
     pub(super) label: usize,
@@ -27,10 +20,10 @@ pub(super) struct Drawn {
     pub(super) random: Random,
 }
 
-/// Draws a volume, a function of seed, part and number. The same numbers are drawn whatever `breaking` is, so that a volume in the pose of its
+/// Draws a volume, a function of seed, part (training, validation, test) and number. The same numbers are drawn whatever `breaking` is, so that a volume in the pose of its
 /// class stays so, all else equal, at every greater `breaking`.
-pub(super) fn draw(config: &ShapesConfig, part: Subset, number: usize) -> Drawn {
-    let mut random = Random::at(config.seed, &[PURPOSE, part as u64, number as u64]);
+pub(super) fn draw(config: &ShapesConfig, part: u64, number: usize) -> Drawn {
+    let mut random = Random::at(config.seed, &[PURPOSE, part, number as u64]);
     let label = number % CLASSES.len();
     let (_, own) = pose(label);
     let stands = random.uniform() < config.breaking;
@@ -68,7 +61,7 @@ mod tests {
             for pairs in [ROTATION_PAIRS, REFLECTION_PAIRS] {
                 let (mut right, mut count) = (0.0, 0.0);
                 for number in 0..16_000 {
-                    let drawn = draw(&config, Subset::Test, number);
+                    let drawn = draw(&config, 2, number);
                     let Some(pair) = pairs.into_iter().find(|pair| pair.contains(&drawn.label)) else { continue };
                     count += 1.0;
                     // Where the orientation says nothing, either label is right half of the time.
@@ -88,7 +81,7 @@ mod tests {
         let mirrored = |breaking: f64| {
             let config = ShapesConfig { breaking, ..ShapesConfig::default() };
             let turned = |number: &usize| {
-                let drawn = draw(&config, Subset::Train, *number);
+                let drawn = draw(&config, 0, *number);
                 determinant(&drawn.matrix) * determinant(&pose(drawn.label).1) < 0.0
             };
             (0..8000).filter(turned).count()
@@ -99,17 +92,17 @@ mod tests {
 
     #[test]
     fn poses_of_a_class_stay_at_greater_breaking_and_parts_differ() {
-        let at = |breaking: f64, part: Subset, number: usize| {
+        let at = |breaking: f64, part: u64, number: usize| {
             draw(&ShapesConfig { breaking, ..ShapesConfig::default() }, part, number)
         };
         let mut standing = 0;
         for number in 0..200 {
-            let (less, more) = (at(0.4, Subset::Train, number), at(0.8, Subset::Train, number));
+            let (less, more) = (at(0.4, 0, number), at(0.8, 0, number));
             assert_eq!((less.shift, less.size, less.label), (more.shift, more.size, more.label));
             let stands = |drawn: &Drawn| told(drawn, [drawn.label; 2], 10.0).is_some();
             assert!(!stands(&less) || (stands(&more) && less.matrix == more.matrix));
             standing += usize::from(stands(&less));
-            assert_ne!(less.shift, at(0.4, Subset::Validation, number).shift);
+            assert_ne!(less.shift, at(0.4, 1, number).shift);
             assert!(less.shift.iter().all(|shift| shift.abs() <= 1.0) && (less.size - 1.0).abs() <= 0.1);
         }
         assert!((50..110).contains(&standing), "{standing}");

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::class::{CLASSES, pose};
 use super::config::ShapesConfig;
-use super::draw::{Subset, draw};
+use super::draw::draw;
 use super::render::render;
 use super::solid::Solid;
 use crate::data::error::Result;
@@ -27,7 +27,7 @@ const MAKER: &str = "shapes 1";
 pub fn generate(config: &ShapesConfig) -> Result<VolumeSet> {
     config.validate()?;
     let solids: Vec<Solid> = (0..CLASSES.len()).map(|label| Solid::new(pose(label).0)).collect();
-    let part = |part: Subset, count: usize| {
+    let part = |part: u64, count: usize| {
         let voxels = config.side.pow(3);
         let mut images = vec![0; count * voxels];
         let fill = |(number, image): (usize, &mut [u8])| {
@@ -41,9 +41,9 @@ pub fn generate(config: &ShapesConfig) -> Result<VolumeSet> {
     Ok(VolumeSet {
         name: "generated shapes".into(),
         classes: CLASSES.map(String::from).to_vec(),
-        train: part(Subset::Train, config.train),
-        validation: part(Subset::Validation, config.validation),
-        test: part(Subset::Test, config.test),
+        train: part(0, config.train),
+        validation: part(1, config.validation),
+        test: part(2, config.test),
     })
 }
 

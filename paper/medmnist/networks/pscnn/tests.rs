@@ -3,7 +3,6 @@
 use faer::Mat;
 use faer::linalg::solvers::SolveLstsq;
 use reynolds::group::Element as GroupElement;
-use reynolds::random::Random;
 use reynolds::rep::Representation;
 use reynolds::steerable::{SphericalIrrep, spherical_harmonics};
 use tch::Device;
@@ -11,6 +10,7 @@ use tch::Device;
 use super::super::likelihood::irreps;
 use super::super::{LikelihoodConfig, Symmetry};
 use super::*;
+use crate::testing::{largest, normal};
 
 /// Irreps by degree and, for O(3), whether they are odd.
 fn types(symmetry: Symmetry, list: &[(usize, bool)]) -> Vec<SphericalIrrep> {
@@ -21,16 +21,6 @@ fn types(symmetry: Symmetry, list: &[(usize, bool)]) -> Vec<SphericalIrrep> {
 fn partial(symmetry: Symmetry, pair: &FieldPair) -> Partial {
     let likelihood = Likelihood::new(symmetry, &LikelihoodConfig::default()).unwrap();
     Partial::new(pair, likelihood, "likelihood.1").unwrap()
-}
-
-fn normal(shape: &[i64], scale: f64, seed: u64) -> Tensor {
-    let mut random = Random::new(seed);
-    let count = shape.iter().product::<i64>();
-    Tensor::from_slice(&(0..count).map(|_| scale * random.normal()).collect::<Vec<_>>()).view(shape)
-}
-
-fn worst(a: &Tensor, b: &Tensor) -> f64 {
-    (a - b).abs().max().double_value(&[])
 }
 
 /// φ_r Y_jm at g·x for every point x of the grid, `[points, F]`.
@@ -78,8 +68,8 @@ fn a_kernel_is_the_average_over_the_group_with_the_likelihood() {
     ] {
         let pair = FieldPair { codomain: types(symmetry, &codomain), domain: types(symmetry, &domain), side: 3 };
         let (partial, dims) = (partial(symmetry, &pair), pair.dims());
-        let weights = normal(&[partial.weights() as i64, 1], 1.0, 1);
-        let coefficients = normal(&[if symmetry == Symmetry::So3 { 35 } else { 70 }], 0.4, 2);
+        let weights = normal(&[partial.weights() as i64, 1], 1);
+        let coefficients = normal(&[if symmetry == Symmetry::So3 { 35 } else { 70 }], 2) * 0.4;
         let transforms = partial.likelihood.transforms(&coefficients).unwrap();
         let averaged = matrices(&partial.kernels(&transforms, &weights).unwrap(), dims, 27);
 
@@ -121,9 +111,9 @@ fn elements_are_independent_and_as_long_as_steerable_ones() {
         let rows = &partial.rows[0];
         // J, j ≤ 2: j ⊗ J is within degree 4, so that all band-limited kernels are there: 9 entries of 10 functions.
         assert_eq!((rows.columns, partial.rows.len()), (90, 1));
-        let basis = rows.basis.like(&normal(&[1], 1.0, 0));
+        let basis = rows.basis.like(&normal(&[1], 0));
         let gram = basis.as_ref().unwrap().transpose(0, 1).matmul(basis.as_ref().unwrap());
-        assert!(worst(&gram, &(Tensor::eye(90, (Kind::Double, Device::Cpu)) * 3.0)) < 1e-12);
+        assert!(largest(gram - Tensor::eye(90, (Kind::Double, Device::Cpu)) * 3.0) < 1e-12);
     }
 }
 

@@ -4,10 +4,11 @@ use reynolds::group::Spatial;
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
-use super::{bind, build, config, largest, logits, normal, volumes};
+use super::{bind, build, config, logits, volumes};
 use crate::medmnist::evaluation::{turned, turns};
 use crate::medmnist::networks::{Architecture, Network, Nonlinearity, SIDE, Symmetry, VolumeNetConfig};
 use crate::network::{EVALUATE, TRAIN};
+use crate::testing::{largest, normal};
 use reynolds_torch::parameters::Parameters;
 
 /// Random biases, so that nothing holds for zeros alone.

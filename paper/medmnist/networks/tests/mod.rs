@@ -1,5 +1,6 @@
 //! Tests of whole networks; tests/networks/volume_forward.rs compares them with PyTorch.
 
+use crate::testing::{largest, normal};
 use reynolds::random::Random;
 use tch::{Device, Kind, Tensor};
 
@@ -26,12 +27,6 @@ fn bind(network: &dyn Network, parameters: &Parameters) -> Binding {
     Binding::of_plan(parameters, &network.plan(parameters).unwrap().unwrap()).unwrap()
 }
 
-fn normal(shape: &[i64], seed: u64) -> Tensor {
-    let mut random = Random::new(seed);
-    let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
-    Tensor::from_slice(&numbers).view(shape)
-}
-
 fn volumes(count: i64, seed: u64) -> Tensor {
     let side = SIDE as i64;
     normal(&[count, 1, side, side, side], seed)
@@ -40,10 +35,6 @@ fn volumes(count: i64, seed: u64) -> Tensor {
 fn logits(network: &dyn Network, parameters: &Parameters, volumes: &Tensor, pass: Pass) -> Tensor {
     let assembled = network.assemble(parameters, pass).unwrap();
     network.forward(parameters, &assembled, volumes, pass).unwrap()
-}
-
-fn largest(tensor: &Tensor) -> f64 {
-    tensor.detach().abs().max().double_value(&[])
 }
 
 #[test]

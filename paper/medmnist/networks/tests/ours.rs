@@ -6,8 +6,9 @@ use reynolds::penalty::PenaltyConfig;
 use reynolds::projection::Projector;
 use tch::{Kind, Tensor};
 
-use super::{bind, build, largest, normal};
+use super::{bind, build};
 use crate::medmnist::networks::{Network, Nonlinearity, Symmetry, VolumeNetConfig};
+use crate::testing::{largest, normal};
 use reynolds_torch::parameters::Parameters;
 use reynolds_torch::{Binding, Penalty};
 

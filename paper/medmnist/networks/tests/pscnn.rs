@@ -2,11 +2,12 @@
 
 use tch::{Kind, Tensor};
 
-use super::{build, config, largest, logits, normal, volumes};
+use super::{build, config, logits, volumes};
 use crate::medmnist::networks::likelihood::{Likelihood, peak_at_identity};
 use crate::medmnist::networks::pscnn::Partial;
 use crate::medmnist::networks::{Architecture, Fields, LikelihoodConfig, Network, Symmetry, VolumeNetConfig};
 use crate::network::EVALUATE;
+use crate::testing::{largest, normal};
 use reynolds_torch::layers::FieldPair;
 use reynolds_torch::parameters::Parameters;
 

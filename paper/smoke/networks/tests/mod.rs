@@ -8,6 +8,7 @@ mod translation;
 use super::*;
 use crate::network::{EVALUATE, TRAIN};
 use crate::smoke::penalty::energies;
+use crate::testing::{largest, normal, number};
 use std::borrow::Borrow;
 use tch::{Device, Kind};
 
@@ -60,26 +61,12 @@ fn forecast((network, parameters): &Built, frames: &Tensor) -> Tensor {
     network.forward(parameters, &assembled, frames, EVALUATE).unwrap().detach()
 }
 
-pub(super) fn normal(shape: &[i64], seed: u64) -> Tensor {
-    let mut random = Random::new(seed);
-    let numbers: Vec<f64> = (0..shape.iter().product::<i64>()).map(|_| random.normal()).collect();
-    Tensor::from_slice(&numbers).view(shape)
-}
-
 /// Frames of vectors `[N, 2T, H, W]` turned by +90°: (v_x, v_y) → (−v_y, v_x) at (x, y) → (−y, x).
 pub(super) fn turned_frames(frames: &Tensor) -> Tensor {
     let moved = frames.rot90(-1, [2, 3]);
     let size = moved.size();
     let vectors = moved.view([size[0], -1, 2, size[2], size[3]]);
     Tensor::stack(&[-vectors.select(2, 1), vectors.select(2, 0)], 2).view(size.as_slice())
-}
-
-fn number(tensor: impl Borrow<Tensor>) -> f64 {
-    f64::try_from(tensor.borrow().detach().to_kind(Kind::Double)).unwrap()
-}
-
-fn largest(tensor: impl Borrow<Tensor>) -> f64 {
-    number(tensor.borrow().abs().max())
 }
 
 fn squared(tensor: impl Borrow<Tensor>) -> f64 {

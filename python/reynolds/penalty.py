@@ -166,6 +166,10 @@ class Penalty:
         if not self.layers:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in list(self.left_out.items())[:3])
             raise Error(f"plan: expected layers on which {layers.group} acts, found none ({reasons})")
+        untyped = {name: reason for name, reason in layers.untyped() if name in parameters and parameters[name].dim() - self.stacked > 1}
+        if untyped:
+            first = "; ".join(f"{name}: {reason}" for name, reason in list(untyped.items())[:3]) + ("; …" if len(untyped) > 3 else "")
+            warnings.warn(f"not penalised, so that the network does not become equivariant: {first} (Plan.infer types the layers of a module)", stacklevel=3)
         if self.target is not None and self.target_scope == "layer":
             empty = [layer.name for layer in self.layers if layer.rank == 0]
             if empty:

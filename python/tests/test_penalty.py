@@ -531,3 +531,9 @@ def test_a_stack_of_models_is_trained_as_each_of_them_alone(kind):
         rn.Penalty(models[0], PLAN, lambda_perp=torch.tensor([1.0, 2.0]))
     with pytest.raises(rn.Error, match="leading axis"):
         rn.Penalty({"a.weight": stack["0.weight"], "b": torch.zeros((), requires_grad=True)}, PLAN, lambda_perp=1.0, stacked=True)
+
+
+def test_weights_that_the_plan_leaves_out_are_named():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3))
+    with pytest.warns(UserWarning, match=r"not penalised, .* 0\.weight: 3 input channels .*Plan\.infer"):
+        rn.Penalty(model, rn.Plan.uniform("C4", "regular"), lambda_perp=1.0)

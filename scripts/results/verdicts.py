@@ -65,7 +65,7 @@ def page(root):
 
 
 def readme(root):
-    """A row for each section of the paper, and what the penalty adds to a training step."""
+    """A row for each section of the paper."""
     lines = []
     for room, title in ROOMS.items():
         found = [check for other, _, check in checks(root) if other == room]
@@ -73,8 +73,4 @@ def readme(root):
         why = Counter(check["reason"] for check in found if check["verdict"] == OPEN)
         lines.append([title, *(verdicts.count(kind) for kind in (HELD, FELL, OPEN)),
                       "; ".join(f"{name} ({number})" for name, number in why.most_common()) or "–", f"[{room}](docs/results/{room}.md)"])
-    table = markdown(["section", HELD, FELL, OPEN, "why undecided", "more"], lines)
-    cost = [peer["ratio"] for name, row in Results.open(root / "results/compare-gpu.json").rows.items()
-            for peer in row["peers"] if name == "ct-dicdnet-penalty" and peer["who"] == "reynolds without a penalty"]
-    return [*table, *(line for ratio in cost for line in (
-        "", f"With the penalty a training step of DICDNet takes {1 / ratio:.3f} times as long (section 4.3, on an H200)."))]
+    return markdown(["section", HELD, FELL, OPEN, "why undecided", "more"], lines)

@@ -1,20 +1,24 @@
 """Tiny checkpoints as PyTorch, numpy and safetensors write them, and what they hold.
 
 Writes golden/checkpoints/*.{pt,pth,npz,safetensors}; golden/checkpoints/expected.json lists for each file the tensors in order, with
-shape, type, and values as text (null for types that are not read). Needs torch, numpy and safetensors: peers/.venv/bin/python
+shape, type, and values as text (null for types that are not read; real and imaginary parts in turn for complex ones). Needs torch, numpy and safetensors: peers/.venv/bin/python
 golden/checkpoints.py
 """
 
+import argparse
 import collections
+import datetime
 import json
 import pathlib
+import random
 
 import numpy as np
 import safetensors.torch
 import torch
 
 FOLDER = pathlib.Path(__file__).parent / "checkpoints"
-NAMES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16"}
+NAMES = {torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16",
+         torch.complex64: "c64", torch.complex128: "c128"}
 generator = torch.Generator().manual_seed(20261115)
 
 
@@ -29,7 +33,8 @@ def written(values):
 
 def described(name, tensor):
     """Name, shape, type and values of a torch tensor."""
-    values = written(tensor.detach().double().reshape(-1).tolist()) if tensor.dtype in NAMES else None
+    real = torch.view_as_real(tensor.detach().resolve_conj()) if tensor.is_complex() else tensor.detach()
+    values = written(real.double().reshape(-1).tolist()) if tensor.dtype in NAMES else None
     return {"name": name, "shape": list(tensor.shape), "dtype": NAMES.get(tensor.dtype, "other"), "values": values}
 
 
@@ -43,6 +48,14 @@ def flattened(value, path=()):
     elif isinstance(value, (list, tuple)):
         for index, item in enumerate(value):
             yield from flattened(item, (*path, str(index)))
+
+
+class Settings(argparse.Namespace):
+    """A class of the user's own, whose objects hold each other."""
+
+
+class Options(dict):
+    """A dictionary with another name."""
 
 
 class Net(torch.nn.Module):
@@ -81,6 +94,35 @@ def torch_files():
     yield "tensor.pt", normal(2, 2)
     columns = normal(4, 6)
     yield "columns.pt", {"left": columns[:, :3], "right": columns[:, 3:], "expanded": normal(1).expand(4)}
+
+
+class Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.nn.Parameter(normal(3))
+
+
+def surrounded():
+    """Weights beside what training scripts keep."""
+    np.random.seed(3)
+    random.seed(3)
+    torch.manual_seed(3)
+    settings = Settings(lr=1e-3, data=pathlib.PurePosixPath("data/train"), started=datetime.datetime(2026, 11, 15, 12, 30))
+    settings.itself = settings
+    return {
+        "state_dict": collections.OrderedDict(weight=normal(2, 3), bias=normal(2)), "args": settings,
+        "mean": np.float32([0.5, 0.25]), "steps": np.arange(3), "best": np.float64(0.5), "options": Options(depth=3, shift=normal(2)),
+        "rng": {"torch": torch.get_rng_state()[:4].clone(), "numpy": np.random.get_state(), "python": random.getstate()},
+        "complex": torch.complex(normal(2, 2), normal(2, 2)).t(), "shape": {(1, 2): {"text": "x"}},
+    }
+
+
+def module():
+    torch.manual_seed(4)
+    net = Net()
+    net.body = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU(), net.head)
+    net.owner = Settings(net=net)
+    return net
 
 
 def numpy_arrays():
@@ -125,7 +167,18 @@ def main():
     }
     safetensors.torch.save_file(tensors, FOLDER / "plain.safetensors", metadata={"format": "pt", "note": "naïve"})
     files["plain.safetensors"] = [described(*item) for item in tensors.items()]
-    torch.save({"weight": normal(2)}, FOLDER / "legacy.pt", _use_new_zipfile_serialization=False)
+    legacy = {"state_dict": {"weight": normal(2, 3), "half": normal(3, dtype=torch.float16)}, "view": normal(3, 4)[1:, ::2]}
+    kept = surrounded()
+    described_of_kept = list(flattened({key: kept[key] for key in ("state_dict", "options", "rng", "complex")}))
+    # Modules are named as their state_dict names them. The legacy format holds their source text, so that one is short.
+    net, scale = module(), Scale()
+    for name, value, tensors in [
+        ("surrounded.pt", kept, described_of_kept), ("module.pt", net, list(flattened(net.state_dict()))),
+        ("legacy.pt", legacy, list(flattened(legacy))), ("surrounded_legacy.pt", kept, described_of_kept),
+        ("module_legacy.pt", scale, list(flattened(scale.state_dict()))),
+    ]:
+        torch.save(value, FOLDER / name, _use_new_zipfile_serialization="legacy" not in name)
+        files[name] = tensors
     (FOLDER / "expected.json").write_text(json.dumps(expected, separators=(",", ":")) + "\n")
 
 

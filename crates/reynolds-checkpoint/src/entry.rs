@@ -14,6 +14,10 @@ pub enum Dtype {
     F16,
     /// The upper half of single precision.
     BF16,
+    /// Complex: real and imaginary part in single precision.
+    C64,
+    /// Complex: real and imaginary part in double precision.
+    C128,
     /// Any other type, under the name its format gives it; listed and copied, never read.
     Other(String),
 }
@@ -22,11 +26,17 @@ impl Dtype {
     /// Bytes of one element; `None` for types that are not read.
     pub fn size(&self) -> Option<usize> {
         match self {
-            Dtype::F64 => Some(8),
+            Dtype::C128 => Some(16),
+            Dtype::F64 | Dtype::C64 => Some(8),
             Dtype::F32 => Some(4),
             Dtype::F16 | Dtype::BF16 => Some(2),
             Dtype::Other(_) => None,
         }
+    }
+
+    /// Numbers of one element: 2 of a complex type.
+    pub fn parts(&self) -> usize {
+        if matches!(self, Dtype::C64 | Dtype::C128) { 2 } else { 1 }
     }
 }
 
@@ -37,6 +47,8 @@ impl fmt::Display for Dtype {
             Dtype::F64 => f.write_str("f64"),
             Dtype::F16 => f.write_str("f16"),
             Dtype::BF16 => f.write_str("bf16"),
+            Dtype::C64 => f.write_str("c64"),
+            Dtype::C128 => f.write_str("c128"),
             Dtype::Other(name) => f.write_str(name),
         }
     }
@@ -76,7 +88,12 @@ impl Entry {
         self.len() == 0
     }
 
-    /// Whether the values can be read: f32, f64, f16 or bf16.
+    /// Numbers that [`Checkpoint::read`](crate::Checkpoint::read) gives: one an element, two where it is complex.
+    pub fn numbers(&self) -> usize {
+        self.len() * self.dtype.parts()
+    }
+
+    /// Whether the values can be read: f32, f64, f16, bf16, or complex.
     pub fn is_float(&self) -> bool {
         self.dtype.size().is_some()
     }

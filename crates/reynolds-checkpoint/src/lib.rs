@@ -1,4 +1,4 @@
-//! Model checkpoints: .safetensors, .npz and PyTorch .pt/.pth, read and rewritten without running any code they carry.
+//! Model checkpoints: .safetensors, .npz, PyTorch .pt/.pth (zip and legacy), ONNX and HDF5, read and rewritten without running any code they carry.
 //!
 //! ```text
 //! name ↦ (shape, type, storage, place in it)      read: storage ─▶ row-major values      write: values ─▶ storage, all else kept
@@ -10,7 +10,7 @@
 //!
 //! **Names** are the file's own. PyTorch files may nest dictionaries, lists and tuples, as in `{"state_dict": …, "epoch": 3}`: tensors
 //! are reported under their keys and indices joined with ".", with nothing stripped: `state_dict.conv1.weight`. Numbers, texts and
-//! the `_metadata` of modules are kept and not reported.
+//! the `_metadata` of modules are kept and not reported; so are objects of other classes. A whole module gives the names of its state_dict.
 //!
 //! ```
 //! use reynolds_checkpoint::{Checkpoint, Format, Values};
@@ -27,11 +27,14 @@
 //! # Ok::<(), reynolds_checkpoint::Error>(())
 //! ```
 
+mod convert;
 mod entry;
 pub mod error;
+mod hdf5;
 mod map;
 mod npy;
 mod npz;
+mod onnx;
 mod open;
 mod pickle;
 mod read;
@@ -51,6 +54,7 @@ pub use write_npz::{Numbers, write_npz};
 pub use map::say_when_shortened;
 
 use map::Bytes;
+use reynolds::plan::Convolution;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
@@ -66,16 +70,25 @@ pub enum Format {
     Npz,
     /// A zip archive of a pickle and its storages, as `torch.save` writes since PyTorch 1.6.
     Torch,
+    /// A pickle and its storages one after the other, as `torch.save` wrote before PyTorch 1.6.
+    LegacyTorch,
+    /// A graph of operations and its weights, in the wire format of protocol buffers.
+    Onnx,
+    /// Data sets in groups, as Keras writes weights.
+    Hdf5,
 }
 
 impl Format {
-    const ALL: [Format; 3] = [Format::Safetensors, Format::Npz, Format::Torch];
+    const ALL: [Format; 6] =
+        [Format::Safetensors, Format::Npz, Format::Torch, Format::LegacyTorch, Format::Onnx, Format::Hdf5];
 
     fn extensions(self) -> &'static [&'static str] {
         match self {
             Format::Safetensors => &["safetensors"],
             Format::Npz => &["npz"],
-            Format::Torch => &["pt", "pth"],
+            Format::Torch | Format::LegacyTorch => &["pt", "pth", "bin", "ckpt"],
+            Format::Onnx => &["onnx"],
+            Format::Hdf5 => &["h5", "hdf5"],
         }
     }
 }
@@ -86,6 +99,9 @@ impl fmt::Display for Format {
             Format::Safetensors => "safetensors",
             Format::Npz => "npz",
             Format::Torch => "PyTorch",
+            Format::LegacyTorch => "legacy PyTorch",
+            Format::Onnx => "ONNX",
+            Format::Hdf5 => "HDF5",
         })
     }
 }
@@ -97,6 +113,10 @@ enum Storage {
     Plain(Range<usize>),
     /// A member of the zip archive, by its number.
     Member(usize),
+    /// These bytes of a file beside the model, by its number.
+    Outside(usize, Range<usize>),
+    /// Unpacked at opening.
+    Held(Vec<u8>),
 }
 
 /// An open checkpoint. See the [module](self) for an example.
@@ -113,6 +133,9 @@ pub struct Checkpoint {
     storages: Vec<Storage>,
     /// The archive of the zip formats; empty for the other.
     archive: zip::Archive,
+    /// The files beside it that hold tensors.
+    outside: Vec<(PathBuf, Bytes)>,
+    convolutions: HashMap<String, Convolution>,
     /// The file it came from, if any.
     origin: Option<whole_file::Origin>,
 }
@@ -137,6 +160,11 @@ impl Checkpoint {
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.numbers.get(name).map(|&number| &self.entries[number])
     }
+
+    /// Convolutions by the names of their weights, where the format has operations (ONNX).
+    pub fn convolutions(&self) -> &HashMap<String, Convolution> {
+        &self.convolutions
+    }
 }
 
 /// A file under inspection: its path, for messages, and its bytes.
@@ -147,10 +175,14 @@ struct Input<'a> {
 }
 
 /// What a parser finds in a file.
+#[derive(Default)]
 struct Contents {
     entries: Vec<Entry>,
     storages: Vec<Storage>,
     archive: zip::Archive,
+    /// Names of files beside the model.
+    outside: Vec<String>,
+    convolutions: HashMap<String, Convolution>,
 }
 
 impl Input<'_> {

@@ -25,7 +25,7 @@ pub(super) fn parse(input: Input<'_>, archive: zip::Archive) -> Result<Contents>
                 format!("{} of shape {:?} ({} bytes)", header.descr, header.shape, elements as u128 * size as u128);
             return Err(input.bad_tensor(name, expected, format!("{data} bytes")));
         }
-        if matches!(header.descr.as_str(), ">f2" | ">f4" | ">f8") {
+        if matches!(header.descr.as_str(), ">f2" | ">f4" | ">f8" | ">c8" | ">c16") {
             let found = format!("{} (save array.astype(array.dtype.newbyteorder('<')))", header.descr);
             return Err(input.bad_tensor(name, "little-endian numbers", found));
         }
@@ -48,12 +48,17 @@ pub(super) fn parse(input: Input<'_>, archive: zip::Archive) -> Result<Contents>
         });
         storages.push(Storage::Member(number));
     }
+    if archive.members.iter().any(|member| member.name == "model.weights.h5") {
+        return Err(
+            input.malformed("a PyTorch or .npz archive", "a Keras archive (unzip it: model.weights.h5 is read)")
+        );
+    }
     if entries.is_empty() && !archive.members.is_empty() {
         return Err(
             input.malformed("a PyTorch or .npz archive", "a zip archive without data.pkl and without .npy members")
         );
     }
-    Ok(Contents { entries, storages, archive })
+    Ok(Contents { entries, storages, archive, ..Contents::default() })
 }
 
 /// Bytes of one element, for types whose text says so.
@@ -74,6 +79,8 @@ fn dtype(descr: String) -> Dtype {
         "<f2" => Dtype::F16,
         "<f4" => Dtype::F32,
         "<f8" => Dtype::F64,
+        "<c8" => Dtype::C64,
+        "<c16" => Dtype::C128,
         _ => Dtype::Other(descr),
     }
 }

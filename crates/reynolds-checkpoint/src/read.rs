@@ -5,19 +5,22 @@ use super::{Checkpoint, Entry, Input, Storage, StorageId, Values, values};
 use crate::error::{Error, Result};
 use std::borrow::Cow;
 
+/// The types that are read.
+const READABLE: &str = "f32, f64, f16, bf16 or complex numbers";
+
 impl Checkpoint {
     /// The values of a tensor of this checkpoint, row-major. A contiguous, aligned f32 or f64 tensor in an uncompressed file is
-    /// borrowed from the memory map; strided tensors are gathered, f16 and bf16 widened.
+    /// borrowed from the memory map; strided tensors are gathered, f16 and bf16 widened. Of a complex number the real part comes first, then
+    /// the imaginary one.
     ///
     /// # Errors
-    /// When the tensor is not floating-point, is an expanded view (one stored number for several elements), does not belong to this
+    /// When the tensor is of another type, is an expanded view (one stored number for several elements), does not belong to this
     /// checkpoint, or when a compressed member or the checksum of an .npz member is damaged.
     pub fn read(&self, entry: &Entry) -> Result<Values<'_>> {
         let input = self.input();
         self.check_readable(entry)?;
         let storage = self.storage(entry.storage.0)?;
-        values::decode(entry, &storage)
-            .ok_or_else(|| input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()))
+        values::decode(entry, &storage).ok_or_else(|| input.bad_tensor(&entry.name, READABLE, entry.dtype.to_string()))
     }
 
     /// The row-major bytes of an array of an .npz, which must have the type `descr` with `size` bytes per element.
@@ -47,7 +50,8 @@ impl Checkpoint {
         match self.storages.get(storage.0) {
             Some(Storage::Plain(range)) => self.bytes.release(range.clone()),
             Some(Storage::Member(member)) => self.bytes.release(self.archive.members[*member].data()),
-            None => {}
+            Some(Storage::Outside(file, range)) => self.outside[*file].1.release(range.clone()),
+            Some(Storage::Held(_)) | None => {}
         }
     }
 
@@ -58,7 +62,7 @@ impl Checkpoint {
             return Err(self.unknown(&entry.name));
         }
         if !entry.is_float() {
-            return Err(input.bad_tensor(&entry.name, "f32, f64, f16 or bf16", entry.dtype.to_string()));
+            return Err(input.bad_tensor(&entry.name, READABLE, entry.dtype.to_string()));
         }
         if entry.repeats() {
             let found = "an expanded view (one number for several elements); save its .contiguous() form";
@@ -76,13 +80,16 @@ impl Checkpoint {
         match &self.storages[storage] {
             Storage::Plain(range) => Ok(Cow::Borrowed(&self.bytes[range.clone()])),
             Storage::Member(member) => self.archive.members[*member].contents(self.input()),
+            Storage::Outside(file, range) => Ok(Cow::Borrowed(&self.outside[*file].1[range.clone()])),
+            Storage::Held(bytes) => Ok(Cow::Borrowed(bytes)),
         }
     }
 
     /// Bytes of a storage.
     pub(super) fn storage_length(&self, storage: StorageId) -> usize {
         match &self.storages[storage.0] {
-            Storage::Plain(range) => range.len(),
+            Storage::Plain(range) | Storage::Outside(_, range) => range.len(),
+            Storage::Held(bytes) => bytes.len(),
             Storage::Member(member) => self.archive.members[*member].size,
         }
     }

@@ -7,7 +7,7 @@
 //! The ranges must cover the buffer without overlap or hole, which leaves no room for hidden bytes.
 
 use super::entry::row_major;
-use super::{Contents, Dtype, Entry, Input, Storage, StorageId, zip};
+use super::{Contents, Dtype, Entry, Input, Storage, StorageId};
 use crate::error::Result;
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
@@ -108,7 +108,7 @@ pub(super) fn parse(input: Input<'_>) -> Result<Contents> {
         storages.push(Storage::Plain(offset + begin..offset + end));
     }
     check_cover(input, &entries, ranges, buffer.len())?;
-    Ok(Contents { entries, storages, archive: zip::Archive::default() })
+    Ok(Contents { entries, storages, ..Contents::default() })
 }
 
 /// Overlaps and holes.
@@ -144,6 +144,7 @@ fn dtype(name: String) -> Dtype {
         "F64" => Dtype::F64,
         "F16" => Dtype::F16,
         "BF16" => Dtype::BF16,
+        "C64" => Dtype::C64,
         _ => Dtype::Other(name),
     }
 }

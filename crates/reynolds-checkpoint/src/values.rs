@@ -26,10 +26,10 @@ fn to_odd(x: f64) -> f32 {
 /// The values of `entry` in its storage, row-major; `None` for types that are not read. The span of the entry lies within `storage`.
 pub(crate) fn decode<'a>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Option<Values<'a>> {
     Some(match entry.dtype {
-        Dtype::F32 => Values::F32(
+        Dtype::F32 | Dtype::C64 => Values::F32(
             borrowed(entry, storage).unwrap_or_else(|| gather(entry, storage, |bytes| f32::from_le_bytes(head(bytes)))),
         ),
-        Dtype::F64 => Values::F64(
+        Dtype::F64 | Dtype::C128 => Values::F64(
             borrowed(entry, storage).unwrap_or_else(|| gather(entry, storage, |bytes| f64::from_le_bytes(head(bytes)))),
         ),
         Dtype::F16 => Values::F32(gather(entry, storage, |bytes| f16::from_le_bytes(head(bytes)).to_f32())),
@@ -42,27 +42,32 @@ pub(crate) fn decode<'a>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Option<Value
 fn borrowed<'a, T: bytemuck::Pod>(entry: &Entry, storage: &Cow<'a, [u8]>) -> Option<Cow<'a, [T]>> {
     let Cow::Borrowed(bytes) = storage else { return None };
     let usable = cfg!(target_endian = "little") && entry.is_contiguous();
-    usable.then(|| bytemuck::try_cast_slice(&bytes[entry.span(size_of::<T>())]).ok().map(Cow::Borrowed))?
+    usable.then(|| {
+        bytemuck::try_cast_slice(&bytes[entry.span(entry.dtype.parts() * size_of::<T>())]).ok().map(Cow::Borrowed)
+    })?
 }
 
 fn gather<T: Copy>(entry: &Entry, storage: &[u8], decode: impl Fn(&[u8]) -> T) -> Cow<'static, [T]> {
     let size = entry.dtype.size().unwrap_or(1);
+    let part = size / entry.dtype.parts();
     if entry.is_contiguous() {
-        return storage[entry.span(size)].chunks_exact(size).map(decode).collect();
+        return storage[entry.span(size)].chunks_exact(part).map(decode).collect();
     }
-    let mut values = Vec::with_capacity(entry.len());
-    entry.for_each_element(size, |at| values.push(decode(&storage[at..at + size])));
+    let mut values = Vec::with_capacity(entry.numbers());
+    entry.for_each_element(size, |at| values.extend(storage[at..at + size].chunks_exact(part).map(&decode)));
     values.into()
 }
 
-/// Writes `values`, as many as the entry has elements, to the entry's place in its storage, each as the nearest number of its type, ties
+/// Writes `values`, as many as the entry has numbers, to the entry's place in its storage, each as the nearest number of its type, ties
 /// to even.
 pub(crate) fn encode(entry: &Entry, values: &Values<'_>, storage: &mut [u8]) {
     match (&entry.dtype, values) {
-        (Dtype::F32, Values::F32(values)) => scatter(entry, values, storage, f32::to_le_bytes),
-        (Dtype::F32, Values::F64(values)) => scatter(entry, values, storage, |x| (x as f32).to_le_bytes()),
-        (Dtype::F64, Values::F32(values)) => scatter(entry, values, storage, |x| f64::from(x).to_le_bytes()),
-        (Dtype::F64, Values::F64(values)) => scatter(entry, values, storage, f64::to_le_bytes),
+        (Dtype::F32 | Dtype::C64, Values::F32(values)) => scatter(entry, values, storage, f32::to_le_bytes),
+        (Dtype::F32 | Dtype::C64, Values::F64(values)) => scatter(entry, values, storage, |x| (x as f32).to_le_bytes()),
+        (Dtype::F64 | Dtype::C128, Values::F32(values)) => {
+            scatter(entry, values, storage, |x| f64::from(x).to_le_bytes())
+        }
+        (Dtype::F64 | Dtype::C128, Values::F64(values)) => scatter(entry, values, storage, f64::to_le_bytes),
         (Dtype::F16, Values::F32(values)) => scatter(entry, values, storage, |x| f16::from_f32(x).to_le_bytes()),
         (Dtype::F16, Values::F64(values)) => {
             scatter(entry, values, storage, |x| f16::from_f32(to_odd(x)).to_le_bytes())
@@ -77,9 +82,10 @@ pub(crate) fn encode(entry: &Entry, values: &Values<'_>, storage: &mut [u8]) {
 
 fn scatter<T: Copy, const N: usize>(entry: &Entry, values: &[T], storage: &mut [u8], encode: impl Fn(T) -> [u8; N]) {
     let mut values = values.iter();
-    entry.for_each_element(N, |at| {
-        if let Some(&value) = values.next() {
-            storage[at..at + N].copy_from_slice(&encode(value));
+    let size = N * entry.dtype.parts();
+    entry.for_each_element(size, |at| {
+        for (place, &value) in storage[at..at + size].chunks_exact_mut(N).zip(values.by_ref()) {
+            place.copy_from_slice(&encode(value));
         }
     });
 }

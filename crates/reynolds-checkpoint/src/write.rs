@@ -8,7 +8,9 @@ use std::io::Write;
 use std::path::Path;
 
 /// Gives the new values of a tensor.
-type Source<'v, 'f> = dyn FnMut(&Entry) -> Result<Values<'v>> + 'f;
+pub(super) type Source<'v, 'f> = dyn FnMut(&Entry) -> Result<Values<'v>> + 'f;
+/// The tensors to change, by storage.
+pub(super) type Changes<'a> = HashMap<StorageId, Vec<&'a Entry>>;
 
 impl Checkpoint {
     /// Writes this checkpoint to `out`, whole or not at all, with the values of the tensors named in `changed` replaced, rounded to nearest
@@ -35,16 +37,45 @@ impl Checkpoint {
         let out = out.as_ref();
         let extension = out.extension().unwrap_or_default().to_string_lossy();
         let has_extension = |format: &Format| format.extensions().iter().any(|own| extension.eq_ignore_ascii_case(own));
+        let plan = self.changes(names)?;
+        if self.format != Format::Safetensors && has_extension(&Format::Safetensors) {
+            return self.convert(out, &plan, &mut values);
+        }
         if Format::ALL.iter().any(has_extension) && !has_extension(&self.format) {
             let own = self.format.extensions().iter().map(|extension| format!(".{extension}")).collect::<Vec<_>>();
-            let expected = format!("an output in the model's format ({})", own.join(" or "));
+            let expected = format!("an output in the model's format ({}), or .safetensors", own.join(" or "));
             return Err(Error::malformed(out, expected, format!("the extension .{extension}")));
         }
-        let plan = self.changes(names)?;
+        if let Some(held) = plan.iter().find(|(storage, _)| matches!(self.storages[storage.0], Storage::Held(_))) {
+            let expected =
+                "data in one piece, to be written back (name the output .safetensors to have all tensors there)";
+            return Err(self.input().bad_tensor(&held.1[0].name, expected, "compressed data, or data in chunks"));
+        }
+        self.write_outside(out, &plan, &mut values)?;
         write_whole(out, &self.bytes, self.origin.as_ref(), |sink| self.emit(sink, &plan, &mut values))
     }
 
-    /// As [`Checkpoint::write`], to any writer.
+    /// The files beside the model, beside the output: under the same names, since the model names them.
+    fn write_outside(&self, out: &Path, plan: &Changes<'_>, values: &mut Source<'_, '_>) -> Result<()> {
+        let folder = |path: &Path| {
+            let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            std::fs::canonicalize(parent).unwrap_or_else(|_| parent.into())
+        };
+        for (number, (path, bytes)) in self.outside.iter().enumerate() {
+            let target = out.with_file_name(path.file_name().unwrap_or_default());
+            if folder(out) == folder(&self.path) {
+                let found = format!("the model's own, with {} that the output would share", path.display());
+                return Err(Error::malformed(out, "an output in another folder", found));
+            }
+            if target.exists() && !out.exists() {
+                return Err(Error::malformed(&target, "no such file, for the external data of the output", "one"));
+            }
+            write_whole(&target, bytes, None, |sink| self.emit_pieces(sink, Some(number), bytes.len(), plan, values))?;
+        }
+        Ok(())
+    }
+
+    /// As [`Checkpoint::write`], to any writer, without the files beside the model.
     pub fn write_to(&self, writer: &mut dyn Write, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
         let names: Vec<&str> = changed.keys().map(String::as_str).collect();
         let plan = self.changes(&names)?;
@@ -54,8 +85,8 @@ impl Checkpoint {
     }
 
     /// The tensors to change, by storage. Each is checked, and none shares bytes with one that is not to change.
-    fn changes(&self, names: &[&str]) -> Result<HashMap<StorageId, Vec<&Entry>>> {
-        let mut plan: HashMap<StorageId, Vec<&Entry>> = HashMap::new();
+    fn changes(&self, names: &[&str]) -> Result<Changes<'_>> {
+        let mut plan: Changes<'_> = HashMap::new();
         let mut chosen = HashSet::with_capacity(names.len());
         for &name in names {
             let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
@@ -83,16 +114,11 @@ impl Checkpoint {
         Ok(plan)
     }
 
-    fn emit(
-        &self,
-        sink: &mut Sink<'_>,
-        plan: &HashMap<StorageId, Vec<&Entry>>,
-        values: &mut Source<'_, '_>,
-    ) -> Result<()> {
-        if self.format != Format::Safetensors {
+    fn emit(&self, sink: &mut Sink<'_>, plan: &Changes<'_>, values: &mut Source<'_, '_>) -> Result<()> {
+        if !self.archive.members.is_empty() {
             let owner = |storage: &StorageId| match &self.storages[storage.0] {
                 Storage::Member(member) => Some((*member, *storage)),
-                Storage::Plain(_) => None,
+                _ => None,
             };
             let owners: HashMap<usize, StorageId> = plan.keys().filter_map(owner).collect();
             return self.archive.rewrite(self.input(), sink, &mut |member| match owners.get(&member) {
@@ -100,31 +126,52 @@ impl Checkpoint {
                 Some(storage) => self.changed_storage(*storage, &plan[storage], values).map(Some),
             });
         }
-        let place = |storage: &StorageId| match &self.storages[storage.0] {
-            Storage::Plain(range) => range.clone(),
-            Storage::Member(_) => 0..0,
+        self.emit_pieces(sink, None, self.bytes.len(), plan, values)
+    }
+
+    /// Writes the model's file again, or one beside it, in which storages are ranges of bytes.
+    fn emit_pieces(
+        &self,
+        sink: &mut Sink<'_>,
+        file: Option<usize>,
+        length: usize,
+        plan: &Changes<'_>,
+        values: &mut Source<'_, '_>,
+    ) -> Result<()> {
+        let piece = |storage: &StorageId| match &self.storages[storage.0] {
+            Storage::Plain(range) if file.is_none() => Some((range.start, range.end, *storage)),
+            Storage::Outside(number, range) if file == Some(*number) => Some((range.start, range.end, *storage)),
+            _ => None,
         };
-        let mut changed: Vec<StorageId> = plan.keys().copied().collect();
-        changed.sort_unstable_by_key(|storage| (place(storage).start, place(storage).end));
+        let mut changed: Vec<(usize, usize, StorageId)> = plan.keys().filter_map(piece).collect();
+        changed.sort_unstable();
         let mut read = 0;
-        for storage in changed {
-            let range = place(&storage);
-            sink.copy(read..range.start)?;
+        for (start, end, storage) in changed {
+            if start < read {
+                let found = "data that another tensor has, too";
+                return Err(self.input().bad_tensor(&plan[&storage][0].name, "data of its own", found));
+            }
+            sink.copy(read..start)?;
             sink.write(&self.changed_storage(storage, &plan[&storage], values)?)?;
-            read = range.end;
+            read = end;
         }
-        sink.copy(read..self.bytes.len())
+        sink.copy(read..length)
     }
 
     /// The bytes of a storage after the change.
-    fn changed_storage(&self, storage: StorageId, entries: &[&Entry], values: &mut Source<'_, '_>) -> Result<Vec<u8>> {
+    pub(super) fn changed_storage(
+        &self,
+        storage: StorageId,
+        entries: &[&Entry],
+        values: &mut Source<'_, '_>,
+    ) -> Result<Vec<u8>> {
         let mut bytes = self.storage(storage.0)?.into_owned();
         self.release_storage(storage);
         let mut written = vec![false; if entries.len() > 1 { bytes.len() } else { 0 }];
         for (number, &entry) in entries.iter().enumerate() {
             let new = values(entry)?;
-            if new.len() != entry.len() {
-                let expected = format!("{} new values for shape {:?}", entry.len(), entry.shape);
+            if new.len() != entry.numbers() {
+                let expected = format!("{} new values for shape {:?}", entry.numbers(), entry.shape);
                 return Err(self.input().bad_tensor(&entry.name, expected, format!("{}", new.len())));
             }
             let before = entry.touches(&written).then(|| entry.bytes(&bytes));

@@ -1,6 +1,6 @@
 //! The order of a kernel's axes: `[out, in, k…]`, or `[k…, in, out]` as Keras and Flax write it.
 
-use reynolds_checkpoint::{Entry, Values};
+use reynolds_checkpoint::{Checkpoint, Entry, Format, Values};
 
 /// Longest side of a kernel in an array whose channels come last.
 const LONGEST: usize = 31;
@@ -15,9 +15,13 @@ pub(crate) enum Layout {
 }
 
 impl Layout {
-    /// By name and shape: a tensor called `kernel`, or one whose leading sides are equal and short and whose last two are long.
-    pub(crate) fn of(entry: &Entry) -> Self {
-        Self::guess(&entry.name, &entry.shape)
+    /// By name and shape: a tensor called `kernel`, or one whose leading sides are equal and short and whose last two are long. ONNX has the
+    /// channels first.
+    pub(crate) fn of(checkpoint: &Checkpoint, entry: &Entry) -> Self {
+        match checkpoint.format() {
+            Format::Onnx => Self::ChannelsFirst,
+            _ => Self::guess(&entry.name, &entry.shape),
+        }
     }
 
     fn guess(name: &str, shape: &[usize]) -> Self {
@@ -27,7 +31,9 @@ impl Layout {
         }
         let (sides, channels) = shape.split_at(rank - 2);
         let own = name.rsplit(['.', '/']).next().unwrap_or(name);
-        let is_kernel = matches!(own, "kernel" | "kernel:0") && sides.iter().all(|side| *side <= LONGEST);
+        let own = own.strip_suffix(":0").unwrap_or(own);
+        let is_kernel = matches!(own, "kernel" | "depthwise_kernel" | "pointwise_kernel")
+            && sides.iter().all(|side| *side <= LONGEST);
         let equal = rank > 3 && sides.iter().all(|side| *side == sides[0] && *side <= LONGEST);
         let long = channels.iter().all(|channels| *channels >= 16 && *channels > sides[0]);
         if is_kernel || (equal && long) { Self::ChannelsLast } else { Self::ChannelsFirst }
@@ -83,6 +89,7 @@ mod tests {
     fn names_and_shapes_tell_keras_from_pytorch() {
         for (name, shape, expected) in [
             ("conv2d/kernel:0", &[3, 3, 1, 32][..], Layout::ChannelsLast),
+            ("block/depthwise_kernel:0", &[3, 3, 64, 1], Layout::ChannelsLast),
             ("params.Conv_0.kernel", &[3, 3, 3, 64], Layout::ChannelsLast),
             ("block.w", &[3, 3, 128, 128], Layout::ChannelsLast),
             ("conv.weight", &[3, 3, 7, 7], Layout::ChannelsFirst),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use reynolds::group::{self, GroupRef};
-use reynolds::plan::{self, SymmetryPlan, UniformFields, Untyped};
+use reynolds::plan::{self, Network, ResolvedPlan, SymmetryPlan, UniformFields, Untyped};
 use reynolds_checkpoint::{Checkpoint, Entry, Values, whole_file};
 
 use crate::args::{FieldsArg, Typing};
@@ -15,8 +15,8 @@ use crate::layout::Layout;
 #[derive(Debug)]
 pub struct Model {
     pub(crate) checkpoint: Checkpoint,
-    /// Name and shape of every tensor that can be read.
-    pub(crate) tensors: Vec<(String, Vec<usize>)>,
+    /// Every tensor that can be read.
+    pub(crate) network: Network,
     /// Tensors that cannot be measured, with the reason.
     pub(crate) unread: Vec<Untyped>,
     /// Tensors whose bytes an earlier one has, too, and its name.
@@ -30,7 +30,7 @@ impl Model {
 
     /// The tensors of a checkpoint.
     pub fn new(checkpoint: Checkpoint) -> Self {
-        let (mut tensors, mut unread, mut tied) = (Vec::new(), Vec::new(), HashMap::new());
+        let (mut network, mut unread, mut tied) = (Network::default(), Vec::new(), HashMap::new());
         let mut by_storage: HashMap<_, Vec<&Entry>> = HashMap::new();
         for entry in checkpoint.entries() {
             let others = by_storage.entry(entry.storage).or_default();
@@ -44,20 +44,31 @@ impl Model {
             } else if entry.is_empty() || entry.shape.is_empty() {
                 "a single number or none".to_string()
             } else {
-                tensors.push((entry.name.clone(), Layout::of(entry).shape(&entry.shape)));
+                let complex = entry.dtype.parts() == 2;
+                let list = if complex { &mut network.complex } else { &mut network.tensors };
+                list.push((entry.name.clone(), Layout::of(&checkpoint, entry).shape(&entry.shape)));
                 continue;
             };
             unread.push(Untyped { name: entry.name.clone(), reason });
         }
         drop(by_storage);
-        Self { checkpoint, tensors, unread, tied }
+        network.convolutions = checkpoint.convolutions().clone();
+        Self { checkpoint, network, unread, tied }
     }
 
-    /// The values of a tensor of this checkpoint.
+    /// A plan applied to its tensors, complex ones as pairs of real numbers.
+    pub(crate) fn resolved(&self, plan: &SymmetryPlan) -> Result<ResolvedPlan> {
+        let mut resolved = plan.resolve_network(&self.network).with_context(|| self.file())?;
+        let pairs = resolved.complex.iter().map(|tensor| Ok(plan.pairs(tensor)?)).collect::<Result<Vec<_>>>()?;
+        resolved.layers.extend(pairs);
+        Ok(resolved)
+    }
+
+    /// The values of a tensor of this checkpoint, of complex ones real and imaginary part in turn.
     pub(crate) fn read(&self, name: &str) -> Result<Values<'_>> {
         let entry = self.checkpoint.entry(name).with_context(|| format!("no tensor \"{name}\""))?;
         let values = self.checkpoint.read(entry)?;
-        Ok(Layout::of(entry).read(values, &entry.shape))
+        Ok(Layout::of(&self.checkpoint, entry).read(values, &entry.shape))
     }
 
     /// Writes a file about the checkpoint, other than the checkpoint itself.
@@ -108,7 +119,7 @@ impl Typing {
         }
         let kinds = match self.fields {
             Some(FieldsArg::Auto) => {
-                let plan = SymmetryPlan::from_toml(&plan::suggest(&group, &model.tensors));
+                let plan = SymmetryPlan::from_toml(&plan::suggest(&group, &model.network));
                 let plan = plan.with_context(|| format!("{}: no fields can be guessed", model.file()))?;
                 return Ok(vec![NamedPlan { fields: "plan guessed from names and shapes".into(), plan }]);
             }

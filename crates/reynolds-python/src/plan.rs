@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use reynolds::group;
-use reynolds::plan::{self, SymmetryPlan, UniformFields};
+use reynolds::plan::{self, Network, SymmetryPlan, UniformFields};
 
 use crate::error::of_core;
 use crate::layers::Layers;
@@ -33,7 +33,7 @@ impl Plan {
     /// The text of a plan to start from.
     #[staticmethod]
     fn suggest(group: &str, tensors: Shapes) -> PyResult<String> {
-        Ok(plan::suggest(&group::parse(group).map_err(of_core)?, &tensors))
+        Ok(plan::suggest(&group::parse(group).map_err(of_core)?, &Network { tensors, ..Network::default() }))
     }
 
     fn restricted_to(&self, subgroup: &str) -> PyResult<Self> {

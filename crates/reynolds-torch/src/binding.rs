@@ -31,7 +31,7 @@ mod selection;
 use std::sync::Arc;
 
 use faer::c64;
-use reynolds::plan::{ResolvedPlan, SymmetryPlan};
+use reynolds::plan::{Network, ResolvedPlan, SymmetryPlan};
 use reynolds::projection::{Dimensions, Energies, KernelSpace, Lowered, Tiling, derive};
 use reynolds::scalar::Scalar;
 use selection::Selection;
@@ -87,7 +87,8 @@ impl BindingBuilder {
             let entries = self.entries.iter().filter(|entry| entry.complex == complex);
             entries.map(|entry| (entry.name.clone(), entry.shape.clone())).collect()
         };
-        let resolved = plan.resolve_with_complex(&shapes(false), &shapes(true))?;
+        let (tensors, complex) = (shapes(false), shapes(true));
+        let resolved = plan.resolve_network(&Network { tensors, complex, ..Network::default() })?;
         for layer in &resolved.layers {
             self.projector(&layer.name, &layer.projector)?;
         }

@@ -103,6 +103,12 @@ impl Irreps {
         self.terms.iter().any(|term| term.first < 0)
     }
 
+    /// The order of every copy, one after the other.
+    pub(crate) fn orders(&self) -> Vec<i32> {
+        let copies = |term: &Term| std::iter::repeat_n(term.orders(), term.copies).flatten().collect::<Vec<_>>();
+        self.terms.iter().flat_map(copies).collect()
+    }
+
     /// The real representation of SO(2), O(2), SO(3) or O(3).
     ///
     /// O(3) needs parities. SO(3) ignores them, so that one text serves a layer of either group. On O(2), "0o" is irrep(0,-), the

@@ -1,9 +1,9 @@
-//! The allow-list of globals, and what calling each makes.
+//! The globals that are known, and what calling each makes.
 
 use super::super::Dtype;
 use super::{Fault, Id, StorageName, Value, View};
 
-/// A global on the allow-list.
+/// What a global is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum Class {
     /// An empty dictionary: `OrderedDict()`, `defaultdict(factory)`.
@@ -12,6 +12,8 @@ pub(in super::super) enum Class {
     First,
     /// Something that holds no tensor.
     Opaque,
+    /// Any other class or function: calling it makes an inert object.
+    Unknown,
     /// `_rebuild_tensor`, `_rebuild_tensor_v2`.
     Tensor,
     /// `_rebuild_tensor_v3`, which states the type itself.
@@ -24,8 +26,38 @@ pub(in super::super) enum Class {
     Dtype(Dtype, usize),
 }
 
-/// The global of that name; `None` for all that is not on the list.
-pub(super) fn lookup(module: &str, name: &str) -> Option<Class> {
+/// The global of that name; `None` for one that exists to run commands, and for tensors in a form that is not read.
+pub(super) fn find(module: &str, name: &str) -> Option<Class> {
+    const COMMANDS: [&str; 18] = [
+        "os",
+        "posix",
+        "nt",
+        "sys",
+        "subprocess",
+        "shutil",
+        "socket",
+        "pty",
+        "runpy",
+        "importlib",
+        "ctypes",
+        "code",
+        "commands",
+        "popen2",
+        "webbrowser",
+        "asyncio",
+        "pip",
+        "pdb",
+    ];
+    let builtin = matches!(module, "builtins" | "__builtin__" | "__builtins__");
+    let evaluates =
+        matches!(name, "eval" | "exec" | "execfile" | "compile" | "__import__" | "open" | "input" | "breakpoint");
+    let runs = COMMANDS.contains(&module.split('.').next().unwrap_or_default()) || (builtin && evaluates);
+    let unread = module == "torch._utils" && name.starts_with("_rebuild");
+    lookup(module, name).or((!runs && !unread).then_some(Class::Unknown))
+}
+
+/// The global of that name, if it is on the list.
+fn lookup(module: &str, name: &str) -> Option<Class> {
     Some(match (module, name) {
         ("collections", "OrderedDict" | "defaultdict") => Class::Dict,
         ("collections", "Counter") | ("torch", "Size") => Class::First,
@@ -79,24 +111,28 @@ fn number(name: &str) -> Option<(Dtype, usize)> {
         "float64" | "double" => return Some((Dtype::F64, 8)),
         "float16" | "half" => return Some((Dtype::F16, 2)),
         "bfloat16" => return Some((Dtype::BF16, 2)),
+        "complex64" => return Some((Dtype::C64, 8)),
+        "complex128" => return Some((Dtype::C128, 16)),
         "bool" | "uint8" | "int8" | "quint8" | "qint8" => 1,
         "float8_e4m3fn" | "float8_e5m2" | "float8_e4m3fnuz" | "float8_e5m2fnuz" | "float8_e8m0fnu" => 1,
         "int16" | "uint16" => 2,
         "int32" | "uint32" | "qint32" | "complex32" => 4,
-        "int64" | "uint64" | "complex64" => 8,
-        "complex128" => 16,
+        "int64" | "uint64" => 8,
         _ => return None,
     };
     Some((Dtype::Other(name.into()), size))
 }
 
-/// What calling `class` on these arguments makes: a new value, or one that is already there.
-pub(super) fn call<'a>(class: &Class, arguments: &[Id], values: &[Value<'a>]) -> Result<Result<Value<'a>, Id>, Fault> {
+/// What calling `class` on a tuple of arguments makes: a new value, or one that is already there.
+pub(super) fn call<'a>(class: &Class, tuple: Id, values: &[Value<'a>]) -> Result<Result<Value<'a>, Id>, Fault> {
     let malformed = |what: &str| Fault::Malformed(format!("a call with {what}"));
+    let Value::Tuple(arguments) = &values[tuple] else { return Err(malformed("arguments that are no tuple")) };
     match class {
-        Class::Dict => match arguments {
+        Class::Dict => match arguments[..] {
             [] => Ok(Ok(Value::Dict(Vec::new()))),
-            [factory] if matches!(values[*factory], Value::Class(_) | Value::None) => Ok(Ok(Value::Dict(Vec::new()))),
+            [factory] if matches!(values[factory], Value::Class(_) | Value::None | Value::Object(_)) => {
+                Ok(Ok(Value::Dict(Vec::new())))
+            }
             _ => Err(malformed("arguments to OrderedDict")),
         },
         Class::First => match arguments.first() {
@@ -104,6 +140,7 @@ pub(super) fn call<'a>(class: &Class, arguments: &[Id], values: &[Value<'a>]) ->
             None => Ok(Ok(Value::Opaque)),
         },
         Class::Opaque => Ok(Ok(Value::Opaque)),
+        Class::Unknown => Ok(Ok(Value::Object(vec![tuple]))),
         Class::Tensor => view(arguments, None, values).map(Ok),
         Class::TypedTensor => match arguments.get(6).map(|&dtype| &values[dtype]) {
             Some(Value::Class(Class::Dtype(dtype, size))) => {
@@ -111,10 +148,10 @@ pub(super) fn call<'a>(class: &Class, arguments: &[Id], values: &[Value<'a>]) ->
             }
             _ => Err(malformed("no type for _rebuild_tensor_v3")),
         },
-        Class::FromType => match arguments {
-            [function, _, arguments, ..] => match (&values[*function], &values[*arguments]) {
-                (Value::Class(Class::FromType), _) => Err(malformed("itself")),
-                (Value::Class(class), Value::Tuple(arguments)) => call(class, arguments, values),
+        Class::FromType => match arguments[..] {
+            [function, _, arguments, ..] => match &values[function] {
+                Value::Class(Class::FromType) => Err(malformed("itself")),
+                Value::Class(class) => call(class, arguments, values),
                 _ => Err(malformed("no function for _rebuild_from_type_v2")),
             },
             _ => Err(malformed("too few arguments to _rebuild_from_type_v2")),
@@ -148,15 +185,25 @@ fn view<'a>(arguments: &[Id], dtype: Option<(Dtype, usize)>, values: &[Value<'a>
     Ok(Value::Tensor(Box::new(View { storage, dtype, offset, shape, strides })))
 }
 
-/// `("storage", class, key, location, elements)`: what a persistent identifier of PyTorch says.
-pub(super) fn persistent<'a>(id: &Value<'a>, values: &[Value<'a>]) -> Result<Value<'a>, Fault> {
-    if let Value::Tuple(items) = id
-        && let [kind, class, key, _, elements] = items[..]
+/// What a persistent identifier of PyTorch says: `("storage", class, key, location, elements)`, in the legacy format with the view of an older
+/// storage behind it; there `("module", class, file, source)`, too, which stands for the class.
+pub(super) fn persistent<'a>(id: &Value<'a>, values: &[Value<'a>]) -> Result<Result<Value<'a>, Id>, Fault> {
+    let Value::Tuple(items) = id else {
+        return Err(Fault::Malformed("a persistent identifier that names no storage".into()));
+    };
+    if let [kind, class, ..] = items[..]
+        && values[kind] == Value::Text("module")
+    {
+        return Ok(Err(class));
+    }
+    let view = items.get(5).is_some_and(|&view| values[view] != Value::None);
+    if !view
+        && let [kind, class, key, _, elements, ..] = items[..]
         && let (Value::Text("storage"), Value::Class(Class::Storage(dtype, item))) = (&values[kind], &values[class])
         && let (&Value::Text(key), &Value::Int(elements)) = (&values[key], &values[elements])
         && let Ok(elements) = usize::try_from(elements)
     {
-        return Ok(Value::Storage(Box::new(StorageName { key, dtype: dtype.clone(), item: *item, elements })));
+        return Ok(Ok(Value::Storage(Box::new(StorageName { key, dtype: dtype.clone(), item: *item, elements }))));
     }
     Err(Fault::Malformed("a persistent identifier that names no storage".into()))
 }

@@ -1,6 +1,6 @@
 //! The stack machine: the opcodes that PyTorch's pickles use, and no others.
 
-use super::class::{call, lookup, persistent};
+use super::class::{Class, call, find, persistent};
 use super::{Fault, Id, Pickle, Value};
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(in super::super) fn read(bytes: &[u8]) -> Result<Pickle<'_>, Fault> {
         let opcode = machine.take(1)?[0];
         if opcode == b'.' {
             let root = machine.pop()?;
-            return Ok(Pickle { values: machine.values, root });
+            return Ok(Pickle { values: machine.values, root, length: machine.at });
         }
         machine.step(opcode)?;
     }
@@ -77,8 +77,15 @@ impl<'a> Machine<'a> {
                     Err(_) => malformed("a text that is not UTF-8"),
                 }
             }
-            b'B' | b'T' => self.sized(4).and_then(|_| self.push(Value::Opaque)),
-            b'C' | b'U' => self.sized(1).and_then(|_| self.push(Value::Opaque)),
+            b'B' => self.sized(4).and_then(|_| self.push(Value::Opaque)),
+            b'C' => self.sized(1).and_then(|_| self.push(Value::Opaque)),
+            // What Python 2 calls a text.
+            b'T' | b'U' => {
+                let bytes = self.sized(if opcode == b'T' { 4 } else { 1 })?;
+                self.push(std::str::from_utf8(bytes).map_or(Value::Opaque, Value::Text))
+            }
+            b'0' => self.pop().map(drop),
+            b'1' => self.unmark().map(drop),
             0x8e | 0x96 => self.sized(8).and_then(|_| self.push(Value::Opaque)),
             b')' => self.push(Value::Tuple(Vec::new())),
             0x85..=0x87 => {
@@ -132,11 +139,18 @@ impl<'a> Machine<'a> {
                 }
             }
             b'R' | 0x81 => self.reduce(),
+            0x92 => {
+                // Arguments by name hold no tensors.
+                self.pop()?;
+                self.reduce()
+            }
             b'b' => self.build(),
             b'Q' => {
                 let id = self.pop()?;
-                let storage = persistent(&self.values[id], &self.values)?;
-                self.push(storage)
+                match persistent(&self.values[id], &self.values)? {
+                    Ok(storage) => self.push(storage),
+                    Err(class) => self.push_id(class),
+                }
             }
             _ => Err(Fault::Refused(format!("opcode 0x{opcode:02x} ({:?})", opcode as char))),
         }
@@ -231,6 +245,7 @@ impl<'a> Machine<'a> {
         let id = self.top()?;
         match &mut self.values[id] {
             Value::List(list) => list.extend(items),
+            Value::Object(_) => return self.add_part(id, Value::List(items)),
             Value::Opaque => {}
             _ => return malformed("items appended to what is no list"),
         }
@@ -243,13 +258,17 @@ impl<'a> Machine<'a> {
         let (pairs, rest) = items.as_chunks::<2>();
         match &mut self.values[id] {
             Value::Dict(dict) if rest.is_empty() => dict.extend(pairs.iter().map(|&[key, value]| (key, value))),
+            Value::Object(_) if rest.is_empty() => {
+                let items = pairs.iter().map(|&[key, value]| (key, value)).collect();
+                return self.add_part(id, Value::Dict(items));
+            }
             _ => return malformed("items set in what is no dictionary"),
         }
         Ok(())
     }
 
     fn global(&mut self, module: &str, name: &str) -> Result<(), Fault> {
-        match lookup(module, name) {
+        match find(module, name) {
             Some(class) => self.push(Value::Class(class)),
             None => Err(Fault::Refused(format!("{}.{}", shorten(module), shorten(name)))),
         }
@@ -257,22 +276,39 @@ impl<'a> Machine<'a> {
 
     fn reduce(&mut self) -> Result<(), Fault> {
         let (arguments, class) = (self.pop()?, self.pop()?);
-        match (&self.values[class], &self.values[arguments]) {
-            (Value::Class(class), Value::Tuple(arguments)) => match call(class, arguments, &self.values)? {
-                Ok(value) => self.push(value),
-                Err(id) => self.push_id(id),
-            },
-            _ => malformed("a call of what is no class"),
+        let class = match &self.values[class] {
+            Value::Class(class) => class,
+            // A method, say, that another call gave.
+            Value::Object(_) | Value::Opaque => &Class::Unknown,
+            _ => return malformed("a call of what is no class"),
+        };
+        match call(class, arguments, &self.values)? {
+            Ok(value) => self.push(value),
+            Err(id) => self.push_id(id),
         }
     }
 
-    /// `BUILD` gives an object its attributes. A state_dict has `_metadata`, the versions of its modules; nothing else is needed.
-    /// What is opaque has no attributes here, so that nothing is done.
+    /// Keeps what an object was filled with.
+    fn add_part(&mut self, object: Id, part: Value<'a>) -> Result<(), Fault> {
+        self.push(part)?;
+        let part = self.pop()?;
+        if let Value::Object(parts) = &mut self.values[object] {
+            parts.push(part);
+        }
+        Ok(())
+    }
+
+    /// `BUILD` gives an object its attributes. A state_dict has `_metadata`, the versions of its modules, which are not needed; what is opaque
+    /// has no attributes here.
     fn build(&mut self) -> Result<(), Fault> {
         let state = self.pop()?;
         let object = self.top()?;
-        match (&self.values[object], &self.values[state]) {
-            (Value::Dict(_), Value::Dict(_)) | (Value::Opaque, _) => Ok(()),
+        match &mut self.values[object] {
+            Value::Object(parts) => {
+                parts.push(state);
+                Ok(())
+            }
+            Value::Dict(_) | Value::Opaque => Ok(()),
             _ => Err(Fault::Refused("opcode BUILD on a tensor or container".into())),
         }
     }

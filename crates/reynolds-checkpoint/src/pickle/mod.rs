@@ -1,19 +1,20 @@
 //! A reader of pickles that builds inert values and runs nothing.
 //!
 //! ```text
-//! pickle ──opcodes on the list──▶ numbers, texts, containers, storages, tensors        anything else ──▶ refused by name
+//! pickle ──opcodes on the list──▶ numbers, texts, containers, storages, tensors, inert objects      other opcodes ──▶ refused
 //! ```
 //!
 //! A pickle is a program for a stack machine whose `GLOBAL` and `REDUCE` opcodes name and call any function of the reader's Python.
-//! Here a global is looked up in a fixed table ([`class`]), and a call only ever makes one of the values below.
+//! Here a global is looked up in a fixed table ([`class`]), and a call only ever makes one of the values below. Of an object of any other
+//! class only its arguments and attributes are kept, as values; a global that exists to run commands is refused by name.
 
 mod class;
 mod machine;
 
-pub(super) use class::Class;
 pub(super) use machine::read;
 
 use super::Dtype;
+use class::Class;
 
 /// Number of a value in a [`Pickle`].
 pub(super) type Id = usize;
@@ -64,6 +65,8 @@ pub(super) enum Value<'a> {
     Class(Class),
     Storage(Box<StorageName<'a>>),
     Tensor(Box<View>),
+    /// An object of a class that is not on the list, or what calling a function would give: the values that its arguments and its state are.
+    Object(Vec<Id>),
     /// Read past and not kept: floating-point and long numbers, bytes, sets, devices.
     Opaque,
 }
@@ -74,4 +77,6 @@ pub(super) struct Pickle<'a> {
     pub(super) values: Vec<Value<'a>>,
     /// What the pickle as a whole stands for.
     pub(super) root: Id,
+    /// Bytes that it takes.
+    pub(super) length: usize,
 }

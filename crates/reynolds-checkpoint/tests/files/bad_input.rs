@@ -14,7 +14,15 @@ fn assert_refused(label: &str, bytes: Vec<u8>, words: &[&str]) {
 
 #[test]
 fn every_truncation_is_refused() {
-    for name in ["plain.safetensors", "deflated.npz", "tensor.pt"] {
+    for name in [
+        "plain.safetensors",
+        "deflated.npz",
+        "tensor.pt",
+        "legacy.pt",
+        "module_legacy.pt",
+        "network.onnx",
+        "weights.h5",
+    ] {
         let whole = std::fs::read(golden(name)).unwrap();
         for length in 0..whole.len() {
             assert!(Checkpoint::from_bytes(name, whole[..length].to_vec()).is_err(), "{name} cut to {length}");
@@ -30,9 +38,12 @@ fn every_truncation_is_refused() {
 
 #[test]
 fn wrong_magic_is_refused() {
-    assert_refused("model.pt", b"GGUF\x03\x00\x00\x00\x00\x00\x00\x00".to_vec(), &["begins with the bytes", "47"]);
+    assert_refused("model.pt", b"\x47HUF\x03\x00\x00\x00\x00\x00\x00\x00".to_vec(), &["begins with the bytes", "47"]);
+    assert_refused("model.pt", b"GGUF\x03\x00\x00\x00\x00\x00\x00\x00".to_vec(), &["a GGUF file"]);
     assert_refused("model.npz", npy("<f4", "(1,)", &[0; 4]), &["single .npy"]);
-    assert_refused("model.pt", b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20".to_vec(), &["legacy"]);
+    assert_refused("model.pt", b"\x80\x02}q\x00.....".to_vec(), &["bare pickle"]);
+    assert_refused("model.pt", [&[0; 257][..], b"ustar  "].concat(), &["tar archive"]);
+    assert_refused("model.tflite", b"\x1c\0\0\0TFL3".to_vec(), &["TensorFlow Lite"]);
     assert_refused("model.zip", zip(&[stored("readme.txt", b"hello")]), &["without data.pkl"]);
 }
 
@@ -184,7 +195,7 @@ fn archives_that_contradict_themselves_are_refused() {
 }
 
 #[test]
-fn pickles_that_call_anything_are_refused_by_name() {
+fn pickles_that_call_commands_are_refused_by_name() {
     let system = [b"cposix\nsystem\n".as_slice(), &text("touch /tmp/owned"), b"\x85R"].concat();
     assert_refused("evil.pt", torch(&system, &[]), &["posix.system", "state_dict()"]);
     let named = [b"cos\nsystem\n".as_slice(), &text("true"), b"\x85R"].concat();
@@ -195,7 +206,8 @@ fn pickles_that_call_anything_are_refused_by_name() {
     );
     let stacked = [text("builtins"), text("eval"), b"\x93".to_vec(), text("1"), b"\x85R".to_vec()].concat();
     assert_refused("evil.pt", torch(&stacked, &[]), &["builtins.eval"]);
-    assert_refused("whole.pt", torch(b"c__main__\nNet\n)\x81", &[]), &["__main__.Net"]);
+    let unread = dictionary(&[("w", b"ctorch._utils\n_rebuild_sparse_tensor\n)R".to_vec())]);
+    assert_refused("sparse.pt", torch(&unread, &[]), &["torch._utils._rebuild_sparse_tensor"]);
     // INST, OBJ, REDUCE on what is no class, extension codes, BUILD on a tensor.
     assert_refused("inst.pt", torch(b"(ios\nsystem\n", &[]), &["opcode 0x69"]);
     assert_refused("obj.pt", torch(b"(ccollections\nOrderedDict\no", &[]), &["opcode 0x6f"]);
@@ -203,6 +215,48 @@ fn pickles_that_call_anything_are_refused_by_name() {
     assert_refused("call.pt", torch(&[text("x"), b")R".to_vec()].concat(), &[]), &["no class"]);
     let built = [tensor("0", 1, 0, &[1], &[1]), b"}b".to_vec()].concat();
     assert_refused("build.pt", torch(&built, &[("0", vec![0; 4])]), &["BUILD"]);
+}
+
+/// Objects of unknown classes are values with parts: called, filled and given attributes, also by each other.
+#[test]
+fn unknown_classes_are_inert_and_what_they_hold_is_found() {
+    let view = || tensor("0", 1, 0, &[1], &[1]);
+    let object = |arguments: &[u8], state: &[u8]| [b"cmine\nThing\n", arguments, b"\x81", state, b"b"].concat();
+    let held = dictionary(&[("w", view())]);
+    let method = [b"cbuiltins\ngetattr\n(cmine\nThing\n".as_slice(), &text("of"), b"tR)R"].concat();
+    let itself = b"cmine\nThing\n)\x81q\x05}(X\x02\x00\x00\x00meh\x05ub".to_vec();
+    let filled = [b"cmine\nMap\n)\x81(".as_slice(), &text("v"), &view(), b"u"].concat();
+    let nested = (0..200).fold(b"}".to_vec(), |inner, _| object(b")", &dictionary(&[("in", inner)])));
+    let file = dictionary(&[
+        ("a", object(b")", &held)),
+        ("b", object(&[b"(".as_slice(), &view(), b"t"].concat(), b"}")),
+        ("method", method),
+        ("itself", itself),
+        ("filled", filled),
+        ("nested", nested),
+        ("kept", view()),
+    ]);
+    let opened = Checkpoint::from_bytes("objects.pt", torch(&file, &[("0", vec![0; 4])])).unwrap();
+    let names: Vec<&str> = opened.entries().iter().map(|entry| entry.name.as_str()).collect();
+    assert_eq!(names, ["a.w", "b.0", "filled.v", "kept"]);
+}
+
+#[test]
+fn legacy_files_that_contradict_themselves_are_refused() {
+    let good = std::fs::read(golden("legacy.pt")).unwrap();
+    let at = |pattern: &[u8]| good.windows(pattern.len()).position(|window| window == pattern).unwrap();
+    let changed = |place: usize, value: u8| {
+        let mut bytes = good.clone();
+        bytes[place] = value;
+        bytes
+    };
+    assert_refused("old.pt", changed(at(b"M\xe9\x03") + 1, 0xe8), &["version 1001"]);
+    let little = at(b"little_endian");
+    let truth = little + good[little..].iter().position(|&byte| byte == 0x88).unwrap();
+    assert_refused("big.pt", changed(truth, 0x89), &["big-endian"]);
+    // The first storage begins with its number of elements.
+    let first = good.len() - (8 + 24) - (8 + 6) - (8 + 48);
+    assert_refused("count.pt", changed(first, 7), &["storage", "elements", "7"]);
 }
 
 #[test]
@@ -267,4 +321,41 @@ fn torch_files_of_another_kind_say_what_to_do() {
     assert!(Checkpoint::from_bytes("good.pt", with("m/byteorder", b"little")).is_ok());
     assert_refused("big.pt", with("m/byteorder", b"big"), &["little-endian"]);
     assert_refused("script.pt", with("m/constants.pkl", b"\x80\x02)."), &["TorchScript"]);
+}
+
+#[test]
+fn onnx_files_that_lie_are_refused() {
+    // Length-delimited fields: tag, length, contents.
+    let field = |number: u8, contents: &[u8]| [&[number << 3 | 2, contents.len() as u8], contents].concat();
+    let model = |tensor: &[u8]| [vec![8, 8], field(7, &field(5, tensor)), field(8, &[16, 17])].concat();
+    let tensor = |dims: &[u8], data: &[u8]| [dims, &[0x10, 1], &field(8, b"w"), data].concat();
+    let good = tensor(&[8, 2], &field(9, &[0; 8]));
+    assert_eq!(Checkpoint::from_bytes("model.onnx", model(&good)).unwrap().entries()[0].shape, [2]);
+    assert_refused("size.onnx", model(&tensor(&[8, 3], &field(9, &[0; 8]))), &["\"w\"", "12 bytes", "8"]);
+    assert_refused("none.onnx", model(&tensor(&[8, 3], &[])), &["\"w\"", "12 bytes", "none"]);
+    let negative = [&[8][..], &[0xff; 9], &[1]].concat();
+    assert_refused("negative.onnx", model(&tensor(&negative, &[])), &["at least 0", "-1"]);
+    let vast = [8, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f].repeat(2);
+    assert_refused("vast.onnx", model(&tensor(&vast, &[])), &["fits in memory"]);
+    assert_refused("deep.onnx", model(&tensor(&field(1, &[1; 65]), &[])), &["64 dimensions"]);
+    let without_version = model(&good)[..model(&good).len() - 4].to_vec();
+    assert_refused("version.onnx", without_version, &["version of its operations"]);
+    assert_refused("cut.onnx", model(&good)[..20].to_vec(), &["cut.onnx"]);
+    assert_refused("text.onnx", b"hello there, no model".to_vec(), &["text.onnx"]);
+    let outside = |location: &str| {
+        let place = field(13, &[field(1, b"location"), field(2, location.as_bytes())].concat());
+        model(&tensor(&[8, 2], &[place, vec![0x70, 1]].concat()))
+    };
+    for location in ["../w.bin", "/etc/passwd", "a/b.bin", "..", "", "C:w.bin", "a\\b"] {
+        assert_refused("outside.onnx", outside(location), &["\"w\"", "beside the model"]);
+    }
+    assert_refused("outside.onnx", outside("w.bin"), &["one file with all tensors"]);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("outside.onnx");
+    std::fs::write(&path, outside("w.bin")).unwrap();
+    assert!(Checkpoint::open(&path).unwrap_err().to_string().contains("w.bin"));
+    std::fs::write(folder.path().join("w.bin"), [0; 7]).unwrap();
+    assert!(Checkpoint::open(&path).unwrap_err().to_string().contains("7 bytes in"));
+    std::fs::write(folder.path().join("w.bin"), [0; 8]).unwrap();
+    assert_eq!(Checkpoint::open(&path).unwrap().entries()[0].shape, [2]);
 }

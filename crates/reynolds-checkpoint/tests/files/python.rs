@@ -28,10 +28,12 @@ fn assert_as_described(file: &str, checkpoint: &Checkpoint, entry: &Entry, descr
 
 #[test]
 fn files_written_by_python_are_read_equal() {
-    let expected: Value = serde_json::from_slice(&std::fs::read(golden("expected.json")).unwrap()).unwrap();
-    let files = expected["files"].as_object().unwrap();
-    assert_eq!(files.len(), 12);
-    for (file, tensors) in files {
+    let expected = |name: &str| -> Value { serde_json::from_slice(&std::fs::read(golden(name)).unwrap()).unwrap() };
+    let [python, graphs] = ["expected.json", "expected_onnx_hdf5.json"].map(expected);
+    let [python, graphs] = [&python, &graphs].map(|expected| expected["files"].as_object().unwrap());
+    assert_eq!((python.len(), graphs.len()), (17, 3));
+    let outside = ("outside.onnx", &graphs["network.onnx"]);
+    for (file, tensors) in python.iter().chain(graphs).map(|(file, tensors)| (&**file, tensors)).chain([outside]) {
         let (checkpoint, tensors) = (open(file), tensors.as_array().unwrap());
         assert_eq!(checkpoint.entries().len(), tensors.len(), "{file}");
         for described in tensors {
@@ -77,7 +79,28 @@ fn contiguous_tensors_are_borrowed_from_the_map() {
 }
 
 #[test]
-fn legacy_files_say_how_to_save_them_again() {
-    let message = Checkpoint::open(golden("legacy.pt")).unwrap_err().to_string();
-    assert!(message.contains("legacy.pt") && message.contains("torch.save it again"), "{message}");
+fn a_module_has_the_names_of_its_state_dict_and_a_shared_part_both_of_its_own() {
+    let module = open("module.pt");
+    let entry = |name: &str| module.entry(name).expect(name);
+    assert_eq!(entry("head.weight").storage, entry("body.2.weight").storage);
+    assert!(module.entry("owner.net.head.weight").is_none() && module.entry("norm.num_batches_tracked").is_some());
+}
+
+#[test]
+fn nodes_say_strides_paddings_groups_and_sizes_of_convolutions() {
+    let network = open("network.onnx");
+    let found = |name: &str| {
+        let convolution = &network.convolutions()[name];
+        let axis = convolution.axes[0];
+        (convolution.transposed, convolution.groups, axis.stride, axis.padding, axis.input)
+    };
+    assert_eq!(network.convolutions().len(), 5);
+    assert_eq!(found("stem.weight"), (false, 1, 2, [1, 1], Some(33)));
+    // The padding that a node before it adds at one end.
+    assert_eq!(found("layer.0.conv.weight"), (false, 1, 2, [0, 1], Some(17)));
+    assert_eq!(found("group.weight"), (false, 8, 1, [1, 1], Some(8)));
+    assert_eq!(found("up.weight"), (true, 1, 2, [0, 0], Some(8)));
+    // "SAME_UPPER": an even input needs one more behind it.
+    assert_eq!(found("same.weight"), (false, 1, 2, [0, 1], Some(16)));
+    assert_eq!(open("outside.onnx").convolutions(), network.convolutions());
 }

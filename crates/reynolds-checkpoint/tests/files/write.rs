@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::{golden, open};
 
-const FILES: &str = "plain.safetensors stored.npz deflated.npz state_dict.pt nested.pth dtypes.pt views.pt tied.pt tensor.pt protocol4.pt";
+const FILES: &str = "plain.safetensors stored.npz deflated.npz state_dict.pt nested.pth dtypes.pt views.pt tied.pt tensor.pt protocol4.pt \
+                     legacy.pt surrounded.pt surrounded_legacy.pt module.pt module_legacy.pt network.onnx weights.h5";
 
 type Changes<'a> = BTreeMap<String, Values<'a>>;
 
@@ -185,7 +186,7 @@ fn an_output_keeps_the_permissions_of_the_file_it_replaces_else_has_those_of_the
 fn an_output_of_another_format_is_refused_and_a_failure_leaves_the_old_output() {
     let folder = tempfile::tempdir().unwrap();
     let checkpoint = open("state_dict.pt");
-    for name in ["out.npz", "out.safetensors", "out.NPZ"] {
+    for name in ["out.npz", "out.onnx", "out.NPZ"] {
         let message = checkpoint.write(folder.path().join(name), &Changes::new()).unwrap_err().to_string();
         assert!(message.contains(name) && message.contains(".pt or .pth"), "{message}");
     }
@@ -226,4 +227,57 @@ fn a_full_disk_leaves_nothing_behind() {
     let message = written.unwrap_err().to_string();
     assert!(message.contains("out.safetensors") && message.contains("space"), "{message}");
     assert!(left.is_empty() && unmounted, "{left:?}");
+}
+
+#[test]
+fn external_data_are_written_beside_an_output_in_another_folder() {
+    let checkpoint = open("outside.onnx");
+    let changed = changes([("stem.weight", 216, 2.0), ("stem.bias", 8, 3.0)]);
+    let folder = tempfile::tempdir().unwrap();
+    let copy = |name: &str| std::fs::copy(golden(name), folder.path().join(name)).unwrap();
+    let _ = ["outside.onnx", "outside.data"].map(copy);
+    let own = Checkpoint::open(folder.path().join("outside.onnx")).unwrap();
+    let message = own.write(folder.path().join("new.onnx"), &changed).unwrap_err().to_string();
+    assert!(message.contains("another folder") && message.contains("outside.data"), "{message}");
+    let other = tempfile::tempdir().unwrap();
+    let out = other.path().join("new.onnx");
+    std::fs::write(other.path().join("outside.data"), "mine").unwrap();
+    assert!(checkpoint.write(&out, &changed).unwrap_err().to_string().contains("outside.data"));
+    std::fs::remove_file(other.path().join("outside.data")).unwrap();
+    checkpoint.write(&out, &changed).unwrap();
+    let again = Checkpoint::open(&out).unwrap();
+    for name in ["stem.weight", "stem.bias"] {
+        assert_eq!(values(&again, name), changed[name]);
+    }
+    assert_eq!(values(&again, "321"), values(&checkpoint, "321"));
+    assert_eq!(listing(other.path()), ["new.onnx", "outside.data"]);
+}
+
+#[test]
+fn what_is_not_written_back_is_written_as_safetensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let chunked = open("chunked.h5");
+    let kernel = chunked.entry("model_weights/conv/conv/kernel:0").unwrap();
+    let changed = changes([("model_weights/conv/conv/kernel:0", 72, 1.5)]);
+    let message = chunked.write(folder.path().join("out.h5"), &changed).unwrap_err().to_string();
+    assert!(message.contains("name the output .safetensors") && message.contains(&kernel.name), "{message}");
+    for file in ["chunked.h5", "views.pt", "tied.pt", "deflated.npz", "outside.onnx", "dtypes.pt", "module_legacy.pt"] {
+        let (before, out) = (open(file), folder.path().join("out.safetensors"));
+        let storage = before.entries().iter().find(|entry| entry.is_float() && !entry.is_empty()).unwrap().storage;
+        let changed: Changes<'_> = (before.entries().iter().filter(|entry| entry.storage == storage))
+            .map(|entry| (entry.name.clone(), doubled(before.read(entry).unwrap())))
+            .collect();
+        before.write(&out, &changed).unwrap();
+        let after = Checkpoint::open(&out).unwrap();
+        let left_out = before.left_out_of_safetensors();
+        assert_eq!(after.entries().len() + left_out.len(), before.entries().len(), "{file} {left_out:?}");
+        for entry in before.entries().iter().filter(|entry| !left_out.contains(&&*entry.name)) {
+            let written = after.entry(&entry.name).unwrap();
+            assert_eq!(written.shape, entry.shape);
+            if entry.is_float() {
+                let expected = changed.get(&entry.name).map_or_else(|| before.read(entry).unwrap(), Values::borrowed);
+                assert_eq!(after.read(written).unwrap(), expected, "{file} {}", entry.name);
+            }
+        }
+    }
 }

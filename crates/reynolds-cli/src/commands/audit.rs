@@ -67,19 +67,15 @@ pub fn audit(model: &Model, plans: &[NamedPlan], rank: Option<UniformFields>) ->
 }
 
 fn of_plan(model: &Model, named: &NamedPlan) -> Result<Typed> {
-    let (group, layers, untyped) = audit_plan(model, &named.plan, &model.tensors)?;
+    let (group, layers, untyped) = audit_plan(model, &named.plan)?;
     let total = Total::of(&layers);
     let untyped = untyped.into_iter().chain(model.unread.iter().cloned()).collect();
     Ok(Typed { group, fields: named.fields.clone(), layers, untyped, total })
 }
 
 /// Audits every tensor that a plan types, several at a time.
-fn audit_plan(
-    model: &Model,
-    plan: &SymmetryPlan,
-    tensors: &[(String, Vec<usize>)],
-) -> Result<(String, Vec<LayerAudit>, Vec<Untyped>)> {
-    let resolved = plan.resolve(tensors).with_context(|| model.file())?;
+fn audit_plan(model: &Model, plan: &SymmetryPlan) -> Result<(String, Vec<LayerAudit>, Vec<Untyped>)> {
+    let resolved = model.resolved(plan)?;
     let weights = resolved.layers.iter().map(|layer| layer.len() as u64).sum();
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {

@@ -10,7 +10,7 @@ use reynolds_report::terminal;
 pub(crate) fn run(args: &PlanArgs) -> Result<u8> {
     let group = group::parse(&args.group)?;
     let model = Model::open(&args.model)?;
-    let text = plan::suggest(&group, &model.tensors);
+    let text = plan::suggest(&group, &model.network);
     match &args.out {
         Some(path) if path.exists() => {
             bail!("{}: expected the name of a new file, found one that exists (it may hold your edits)", path.display())

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     let plans = args.typing.plans(&model)?;
     let plan = &plans.first().context("one typing")?.plan;
     let restricted = args.to.as_deref().map(|subgroup| plan.restricted_to(subgroup)).transpose()?;
-    let resolved = restricted.as_ref().unwrap_or(plan).resolve(&model.tensors).with_context(|| model.file())?;
+    let resolved = model.resolved(restricted.as_ref().unwrap_or(plan))?;
     let chosen: Vec<&TypedTensor> = resolved
         .layers
         .iter()
@@ -49,7 +49,7 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
         let values = layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
         bar.inc(entry.len() as u64);
         values
-            .map(|projected| Layout::of(entry).write(projected.values, &entry.shape))
+            .map(|projected| Layout::of(&model.checkpoint, entry).write(projected.values, &entry.shape))
             .map_err(|error| of_tensor(&model, entry, &error))
     })?;
     bar.finish_and_clear();

@@ -16,6 +16,7 @@ pub(super) fn rankings(model: &Model, fields: UniformFields) -> Result<Vec<Ranki
         Ok(contest.judge(&weighed.with_context(|| model.file())?))
     };
     // A tied tensor is evidence once.
-    let once: Vec<_> = model.tensors.iter().filter(|(name, _)| !model.tied.contains_key(name)).cloned().collect();
+    let once: Vec<_> =
+        model.network.tensors.iter().filter(|(name, _)| !model.tied.contains_key(name)).cloned().collect();
     Contest::all(&once, fields)?.iter().map(judged).collect()
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use reynolds::random::Random;
+use reynolds_testkit::files::{dictionary, safetensors, tensor, torch};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -283,6 +284,91 @@ fn guessed_fields_are_those_of_the_suggested_plan_and_wrappers_are_seen_through(
             && text.contains("pixels turn exactly only by C4"),
         "{text}"
     );
+}
+
+/// Complex weights as `run so2` writes them: C64, or in double precision pairs along a last axis.
+#[test]
+fn complex_weights_are_audited_and_projected_by_their_frequencies() {
+    let mut draw = Random::new(4);
+    let folder = random(&[]);
+    for (dtype, shape, size) in [("C64", "[6,9]", 4), ("F64", "[6,9,2]", 8)] {
+        let numbers: Vec<f64> = (0..108).map(|_| draw.normal()).collect();
+        let bytes = |x: &f64| if size == 4 { (*x as f32).to_le_bytes().to_vec() } else { x.to_le_bytes().to_vec() };
+        let header =
+            format!(r#"{{"first.weight":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,{}]}}}}"#, 108 * size);
+        folder.write("model.safetensors", safetensors(&header, &numbers.iter().flat_map(bytes).collect::<Vec<u8>>()));
+        let layer = "name = \"first.weight\"\ndomain = \"3x(-1..1)\"\ncodomain = \"2x(-1..1)\"";
+        folder.write("plan.toml", format!("group = \"SO2\"\n[[layer]]\n{layer}\n"));
+        let audit = folder.json("audit model.safetensors --plan plan.toml --json");
+        // Entry (o, i) is kept where both channels have the same frequency.
+        let same = |at: usize| at / 2 / 9 % 3 == at / 2 % 9 % 3;
+        let square = |of: &dyn Fn(usize) -> bool| -> f64 {
+            numbers.iter().enumerate().filter(|(at, _)| of(*at)).map(|(_, x)| x * x).sum()
+        };
+        let expected = square(&same) / square(&|_| true);
+        let found = audit["audits"][0]["layers"][0]["energy"].as_f64().unwrap();
+        assert!((found / expected - 1.0).abs() < 1e-6, "{dtype}: {found} {expected}");
+        folder.succeeds("project model.safetensors out.safetensors --plan plan.toml");
+        let file = folder.read("out.safetensors");
+        let data = &file[file.len() - 108 * size..];
+        for (at, (place, number)) in data.chunks(size).zip(&numbers).enumerate() {
+            let expected = if same(at) { bytes(number) } else { vec![0; size] };
+            assert_eq!(place, &expected[..], "{dtype} {at}");
+        }
+        assert!(folder.succeeds("plan model.safetensors --group SO2").contains("first.weight"));
+    }
+}
+
+/// A joint query, key and value of two heads is equivariant under exchange of the heads if its blocks say so.
+#[test]
+fn heads_of_attention_are_points_that_a_permutation_group_moves() {
+    let folder = random(&[("attention.in_proj_weight", &[12, 5]), ("attention.out_proj.weight", &[5, 4])]);
+    let rule = |name: &str, domain: &str, codomain: &str| {
+        format!("[[layer]]\nname = \"attention.{name}\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n")
+    };
+    let rules = rule("in_proj_weight", "5 trivial", "3 heads(2)") + &rule("out_proj.weight", "1 heads(2)", "5 trivial");
+    folder.write("plan.toml", format!("group = \"S2\"\n{rules}"));
+    folder.succeeds("project model.safetensors out.safetensors --plan plan.toml");
+    let bytes = folder.read("out.safetensors");
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    let numbers = |name: &str| -> Vec<f32> {
+        file.tensor(name).unwrap().data().chunks_exact(4).map(|x| f32::from_le_bytes(x.try_into().unwrap())).collect()
+    };
+    // Rows of a head: two each, heads side by side in each of query, key and value.
+    let joint = numbers("attention.in_proj_weight");
+    assert!((0..60).all(|at| joint[at] == joint[(at / 20 * 4 + (at / 5 % 4 + 2) % 4) * 5 + at % 5]));
+    let out = numbers("attention.out_proj.weight");
+    assert!((0..20).all(|at| out[at] == out[at / 4 * 4 + (at % 4 + 2) % 4]));
+}
+
+#[test]
+fn tensors_of_one_storage_count_once() {
+    let view = || tensor("0", 144, 0, &[4, 4, 3, 3], &[36, 9, 3, 1]);
+    let storage: Vec<u8> = (0..144).flat_map(|at| (at as f32).sin().to_le_bytes()).collect();
+    let folder = random(&[]);
+    folder.write("model.pt", torch(&dictionary(&[("a.weight", view()), ("b.weight", view())]), &[("0", storage)]));
+    let audit = folder.json("audit model.pt --group C4 --fields trivial --rank --json");
+    let layers = &audit["audits"][0]["layers"];
+    assert_eq!((&audit["audits"][0]["total"]["layers"], &layers[1]["tied_to"]), (&1.into(), &"a.weight".into()));
+    assert_eq!(audit["ranking"][0]["layers"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_group_that_does_not_act_on_the_grid_is_the_same_by_option_and_by_plan() {
+    let folder = random(&[("a.weight", &[16, 8, 5, 5]), ("b.weight", &[8, 16, 3, 3])]);
+    let rule = |name: &str, [domain, codomain]: [&str; 2]| {
+        format!("[[layer]]\nname = \"{name}\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n")
+    };
+    for (fields, pairs) in [
+        ("trivial", [["8 trivial", "16 trivial"], ["16 trivial", "8 trivial"]]),
+        ("regular", [["1 regular", "2 regular"], ["2 regular", "1 regular"]]),
+    ] {
+        folder.write("plan.toml", format!("group = \"C8\"\n{}{}", rule("a.*", pairs[0]), rule("b.*", pairs[1])));
+        let [by_option, by_plan] = [format!("--group C8 --fields {fields}"), "--plan plan.toml".into()]
+            .map(|typing| folder.json(&format!("audit model.safetensors --json {typing}"))["audits"][0].clone());
+        assert_eq!((&by_option["layers"], &by_option["total"]), (&by_plan["layers"], &by_plan["total"]), "{fields}");
+        assert_eq!(by_option["total"]["layers"], 2);
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::defect::{self, Bracket, Profile};
 use crate::error::Result;
 use crate::group::{ENUMERATION_LIMIT, Element};
 use crate::plan::{ExactAction, Role, TypedTensor};
-use crate::projection::{Energies, KernelSpace, Lowered, Projector};
+use crate::projection::{Energies, Fields, KernelSpace, Lowered, Projector};
 use crate::values::Values;
 
 /// Multiplications spent on the worst defect of a layer whose group does not permute its weights.
@@ -182,8 +182,18 @@ fn largest(profile: &Profile) -> Bracket {
     Bracket { lower: square.sqrt(), upper: square.sqrt(), found }.widened(profile.rounding, 0.0)
 }
 
-/// Multiplications of one action on the weights.
+/// Multiplications of one action on the weights; of dense maps equal copies of a field are folded together.
 fn work_of_action(space: &KernelSpace) -> u128 {
+    if space.points() == 1 && !space.is_permuted() {
+        let [out, into] = [space.codomain(), space.domain()].map(Fields::of);
+        let pairs = (0..out.kinds.len()).flat_map(|a| (0..into.kinds.len()).map(move |b| (a, b)));
+        let work = pairs.map(|(a, b)| {
+            let (m, n) = (out.kinds[a].dim(), into.kinds[b].dim());
+            let copies = (out.starts(a).count() * into.starts(b).count()).min(m * n);
+            (m * n * copies * (m + n)) as u128
+        });
+        return work.sum();
+    }
     space.len() as u128 * (space.domain().dim() + space.codomain().dim()) as u128
 }
 

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use super::Role;
 
-/// A name without what wrappers add to it: "module._orig_mod.conv.parametrizations.weight.original" → "conv.weight".
+/// A name without what wrappers add to it: "module._orig_mod.conv.parametrizations.weight.original" → "conv.weight"; with full stops, where
+/// Keras writes "conv/kernel:0".
 pub(super) fn unwrapped(name: &str) -> String {
     const WRAPPERS: [&str; 3] = ["_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module"];
-    let mut parts: Vec<&str> = name.split('.').filter(|part| !WRAPPERS.contains(part)).collect();
+    let name = name.strip_suffix(":0").unwrap_or(name);
+    let mut parts: Vec<&str> = name.split(['.', '/']).filter(|part| !WRAPPERS.contains(part)).collect();
     while parts.len() > 1 && parts[0] == "module" {
         parts.remove(0);
     }
@@ -118,6 +120,7 @@ mod tests {
             assert_eq!(layers.owner(name, length), expected, "{name}");
         }
         assert_eq!(split("module._orig_mod.conv.parametrizations.weight.original"), ("conv".into(), "weight".into()));
+        assert_eq!(split("model_weights/conv/kernel:0"), ("model_weights.conv".into(), "kernel".into()));
         assert_eq!(split("module"), (String::new(), "module".into()));
         assert_eq!(role("a.running_var"), Some(Role::Scale));
         assert_eq!(role("a.num_batches_tracked"), None);

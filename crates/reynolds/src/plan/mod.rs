@@ -28,6 +28,7 @@
 mod build;
 mod channel;
 mod complex;
+mod convolution;
 mod glob;
 mod rules;
 mod suggest;
@@ -36,10 +37,13 @@ mod typed_tensor;
 mod uniform;
 
 pub use complex::ComplexTensor;
+pub use convolution::{Axis, Convolution};
 pub use suggest::suggest;
 pub use toml_text::{Rule, RuleKind};
 pub use typed_tensor::{ExactAction, Role, Sampling, TypedTensor};
 pub use uniform::{UniformFields, is_convolution};
+
+use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::group::{self, GroupRef, Homomorphism};
@@ -57,6 +61,24 @@ pub struct SymmetryPlan {
 enum Typing {
     Uniform(UniformFields),
     Rules(Vec<Rule>),
+}
+
+/// What is known of a network besides the values of its tensors.
+#[derive(Debug, Clone, Default)]
+pub struct Network {
+    /// Names and shapes `[out, in, k…]`, `[out, in]` or `[channels]` of its real tensors.
+    pub tensors: Vec<(String, Vec<usize>)>,
+    /// Those of its complex tensors, `[out, in]`.
+    pub complex: Vec<(String, Vec<usize>)>,
+    /// Convolutions by the names of their weights, where strides and paddings are known.
+    pub convolutions: HashMap<String, Convolution>,
+}
+
+impl Network {
+    /// Real tensors of these names and shapes.
+    pub fn of(tensors: &[(String, Vec<usize>)]) -> Self {
+        Self { tensors: tensors.to_vec(), ..Self::default() }
+    }
 }
 
 /// A plan applied to the tensors of one network.
@@ -140,26 +162,23 @@ impl SymmetryPlan {
     /// # Errors
     /// [`Error::Plan`] if a glob matches no tensor, or two match one; [`Error::Tensor`] if a rule does not fit a tensor it matches.
     pub fn resolve(&self, tensors: &[(String, Vec<usize>)]) -> Result<ResolvedPlan> {
-        self.resolve_with_complex(tensors, &[])
+        self.resolve_network(&Network::of(tensors))
     }
 
-    /// As [`SymmetryPlan::resolve`], with complex tensors `[out, in]` too. Their fields are characters of SO(2) in the grammar of
-    /// [`Irreps`](crate::irreps::Irreps): "4x(-4..4)".
-    pub fn resolve_with_complex(
-        &self,
-        tensors: &[(String, Vec<usize>)],
-        complex: &[(String, Vec<usize>)],
-    ) -> Result<ResolvedPlan> {
+    /// As [`SymmetryPlan::resolve`], with complex tensors and what is known of convolutions. The fields of complex tensors are characters of SO(2)
+    /// in the grammar of [`Irreps`](crate::irreps::Irreps): "4x(-4..4)"; a real tensor `[out, in, 2]` with such fields is taken for a complex one.
+    pub fn resolve_network(&self, network: &Network) -> Result<ResolvedPlan> {
         let group = self.restriction.as_ref().map_or(&self.group, Homomorphism::source).clone();
         match &self.typing {
             Typing::Uniform(fields) => {
-                let (layers, mut untyped) = uniform::resolve(self, *fields, tensors)?;
+                let (layers, mut untyped) = uniform::resolve(self, *fields, network)?;
                 let reason = "complex numbers: typed only by rules";
-                untyped.extend(complex.iter().map(|(name, _)| Untyped { name: name.clone(), reason: reason.into() }));
+                let complex = network.complex.iter();
+                untyped.extend(complex.map(|(name, _)| Untyped { name: name.clone(), reason: reason.into() }));
                 Ok(ResolvedPlan { group, layers, complex: Vec::new(), untyped, changed_fields: Vec::new() })
             }
             Typing::Rules(rules) => {
-                rules::resolve(self, rules, tensors, complex).map(|resolved| ResolvedPlan { group, ..resolved })
+                rules::resolve(self, rules, network).map(|resolved| ResolvedPlan { group, ..resolved })
             }
         }
     }

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use super::build::Builder;
+use super::convolution::{self, Convolution};
 use super::glob::Glob;
-use super::{ResolvedPlan, Role, Rule, RuleKind, Sampling, SymmetryPlan, TypedTensor, Untyped, channel, complex};
+use super::{Network, ResolvedPlan, Role, Rule, RuleKind, SymmetryPlan, TypedTensor, Untyped, channel, complex};
 use crate::error::{Error, Result};
 use crate::group::Element;
 use crate::irreps::Irreps;
@@ -57,9 +58,17 @@ impl<'a> Ready<'a> {
         self.globs[0].is_match(name) || self.globs[1].is_match(&channel::unwrapped(name))
     }
 
-    fn layer(&self, builder: &mut Builder<'_>, name: &str, shape: &[usize]) -> Result<TypedTensor> {
+    fn layer(
+        &self,
+        builder: &mut Builder<'_>,
+        (name, shape): (&str, &[usize]),
+        file: Option<&Convolution>,
+    ) -> Result<TypedTensor> {
         let by_name = if shape.len() == 1 { channel::role(name).unwrap_or(Role::Bias) } else { Role::Weight };
-        let transposed = self.rule.kind == Some(RuleKind::Transposed);
+        let transposed = match self.rule.kind {
+            Some(kind) => kind == RuleKind::Transposed,
+            None => file.is_some_and(|file| file.transposed),
+        };
         match self.rule.kind.map_or(by_name, RuleKind::role) {
             Role::Weight => {
                 let missing = || self.rule.error("domain", "a domain for a weight", "none");
@@ -67,13 +76,14 @@ impl<'a> Ready<'a> {
                 // The weight of a transposed convolution is that of the adjoint map.
                 let codomain = self.real(&self.codomain)?;
                 let (into, out) = if transposed { (codomain, domain) } else { (domain, codomain) };
-                let into = match self.rule.groups {
+                let into = match self.rule.groups.or(file.map(|file| file.groups)) {
                     Some(groups) if groups > 1 => &self.one_group(into, out, groups)?,
                     _ => into,
                 };
                 let mut layer = builder.weight(name, shape, (into, out))?;
                 if shape.len() > 2 {
-                    let (sampling, warnings) = sampling(self.rule, &shape[2..]);
+                    let group = domain.group();
+                    let (sampling, warnings) = convolution::sampling(self.rule, file, group, &shape[2..]);
                     (layer.sampling, layer.warnings) = (Some(sampling), warnings);
                 }
                 Ok(layer)
@@ -130,6 +140,11 @@ impl<'a> Ready<'a> {
     }
 }
 
+/// Tries a rule on a shape.
+pub(super) fn attempt(plan: &SymmetryPlan, rule: &Rule, shape: &[usize]) -> Result<()> {
+    Ready::new(plan, rule)?.layer(&mut Builder::new(plan), ("", shape), None).map(|_| ())
+}
+
 /// The one rule that types a tensor.
 fn only<'a, 'r>(rules: &'a [Ready<'r>], name: &str) -> Result<Option<&'a Ready<'r>>> {
     let mut hits = rules.iter().filter(|rule| rule.is_match(name));
@@ -145,8 +160,7 @@ fn only<'a, 'r>(rules: &'a [Ready<'r>], name: &str) -> Result<Option<&'a Ready<'
 pub(super) fn resolve(
     plan: &SymmetryPlan,
     rules: &[Rule],
-    tensors: &[(String, Vec<usize>)],
-    complex: &[(String, Vec<usize>)],
+    Network { tensors, complex, convolutions }: &Network,
 ) -> Result<ResolvedPlan> {
     let rules: Vec<Ready<'_>> = rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?;
     let all = tensors.iter().chain(complex);
@@ -159,15 +173,20 @@ pub(super) fn resolve(
     let mut weights = HashMap::new();
     for ((name, shape), rule) in tensors.iter().zip(&matched) {
         let (module, own) = channel::split(name);
-        if let Some(rule) = rule.filter(|_| own == "weight" && shape.len() >= 2) {
+        if let Some(rule) = rule.filter(|_| matches!(&*own, "weight" | "kernel") && shape.len() >= 2) {
             weights.entry(module).or_insert(rule);
         }
     }
     let mut builder = Builder::new(plan);
-    let (mut layers, mut untyped) = (Vec::new(), Vec::new());
+    let (mut layers, mut untyped, mut pairs) = (Vec::new(), Vec::new(), Vec::new());
     for ((name, shape), rule) in tensors.iter().zip(&matched) {
         let layer = match rule {
-            Some(rule) => Some(rule.layer(&mut builder, name, shape)),
+            // Complex numbers in a format that has none: real and imaginary part along a last axis.
+            Some(rule) if matches!((&rule.codomain, &shape[..]), (Fields::Complex, [_, _, 2])) => {
+                pairs.push((name, &shape[..2]));
+                continue;
+            }
+            Some(rule) => Some(rule.layer(&mut builder, (name, shape), convolutions.get(name))),
             None => own_bias(&mut builder, name, shape, &weights),
         };
         match layer {
@@ -176,7 +195,7 @@ pub(super) fn resolve(
         }
     }
     let mut typed = Vec::new();
-    for (name, shape) in complex {
+    for (name, shape) in complex.iter().map(|(name, shape)| (name, &shape[..])).chain(pairs) {
         match only(&rules, name)? {
             Some(ready) => {
                 let tensor = complex::typed(plan, ready.rule, (name, shape), &typed);
@@ -229,48 +248,6 @@ fn own_bias(
     with_bias.then(|| builder.channels(name, shape, codomain, Role::Bias))
 }
 
-/// Whether a convolution with a kernel of these sides commutes with symmetries of its input, and why not.
-///
-/// A strided convolution samples positions that are symmetric about the centre of its input only if (H + 2·padding − k) is divisible by the
-/// stride. A transposed one has an output that is symmetric about its centre unless points are added on one side.
-pub(super) fn sampling(rule: &Rule, sides: &[usize]) -> (Sampling, Vec<String>) {
-    let (mut breaks, mut open) = (Vec::new(), Vec::new());
-    let mut sides = sides.to_vec();
-    sides.dedup();
-    if rule.kind == Some(RuleKind::Transposed) {
-        return match (rule.output_padding, rule.stride) {
-            (Some(0), _) | (None, Some(1)) => (Sampling::Commutes, vec![]),
-            (Some(added), _) => {
-                let reason = format!("output padding {added}: the output has more points on one side of its centre");
-                (Sampling::Breaks, vec![reason])
-            }
-            (None, _) => (Sampling::Unknown, vec![]),
-        };
-    }
-    let (stride, padding) = (rule.stride.unwrap_or(1), rule.padding.unwrap_or(0));
-    for side in sides {
-        match rule.input.map(|input| (input, (input + 2 * padding).checked_sub(side))) {
-            Some((input, None)) => {
-                breaks.push(format!("kernel of side {side} is larger than its input {input} + 2·{padding}"));
-            }
-            Some((input, Some(span))) if !span.is_multiple_of(stride) => breaks.push(format!(
-                "stride {stride}: ({input} + 2·{padding} − {side}) = {span} is not divisible by it, so the samples are off centre"
-            )),
-            _ => {}
-        }
-        if side.is_multiple_of(2) && rule.padding.is_none() {
-            open.push(format!("even kernel of side {side}: exact only with equal padding on all sides"));
-        }
-    }
-    let is_known = rule.stride == Some(1) || (rule.stride.is_some() && rule.input.is_some());
-    let sampling = match (breaks.is_empty(), is_known && open.is_empty()) {
-        (false, _) => Sampling::Breaks,
-        (true, true) => Sampling::Commutes,
-        (true, false) => Sampling::Unknown,
-    };
-    (sampling, [breaks, open].concat())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -285,26 +262,6 @@ mod tests {
             SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap().layers.len()
         };
         assert_eq!([typed(""), typed("bias = true"), typed("bias = false")], [2, 2, 1]);
-    }
-
-    #[test]
-    fn a_strided_layer_is_exact_only_on_inputs_of_the_right_parity() {
-        let of = |sides: &[usize], rule: &Rule| sampling(rule, sides);
-        let rule = |input| Rule { stride: Some(2), padding: Some(1), input, ..Rule::default() };
-        assert_eq!(of(&[3, 3], &rule(Some(33))), (Sampling::Commutes, vec![]));
-        let (found, why) = of(&[3], &rule(Some(32)));
-        assert!(found == Sampling::Breaks && why[0].contains("31 is not divisible"), "{why:?}");
-        assert!(of(&[3], &rule(Some(0))).1[0].contains("larger"));
-        assert_eq!(of(&[3], &rule(None)).0, Sampling::Unknown);
-        let (found, why) = of(&[2], &Rule::default());
-        assert!(found == Sampling::Unknown && why[0].contains("even"), "{why:?}");
-        assert_eq!(
-            of(&[2], &Rule { stride: Some(1), padding: Some(1), ..Rule::default() }),
-            (Sampling::Commutes, vec![])
-        );
-        let transposed = |output_padding| Rule { kind: Some(RuleKind::Transposed), output_padding, ..rule(Some(8)) };
-        let found = [None, Some(0), Some(1)].map(|added| of(&[4, 4], &transposed(added)).0);
-        assert_eq!(found, [Sampling::Unknown, Sampling::Commutes, Sampling::Breaks]);
     }
 
     fn resolved(group: &str, layer: &str, shapes: &[(&str, &[usize])]) -> Result<Vec<TypedTensor>> {

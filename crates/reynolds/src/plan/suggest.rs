@@ -3,17 +3,14 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::build::Builder;
-use super::{SymmetryPlan, Typing, channel, glob, is_convolution};
-use crate::error::Result;
+use super::{Network, Rule, RuleKind, SymmetryPlan, Typing, channel, glob, is_convolution, rules};
 use crate::group::GroupRef;
-use crate::rep::parse_fields;
 
 /// A plan for these tensors, as text to be edited. Kernels get regular fields if their channels split into them, else scalars; norm parameters
 /// get the fields of their layer; linear maps are commented out, since their fields cannot be guessed, with the codomain of the layer before
 /// as their domain where it has as many channels. Every other rule has been tried: one that does not fit is commented out with the reason.
-/// The state of an optimizer is left out.
-pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
+/// The state of an optimizer is left out. Complex tensors are commented out, too.
+pub fn suggest(group: &GroupRef, network: &Network) -> String {
     let order = group.order().and_then(|n| usize::try_from(n).ok()).filter(|&n| n > 0);
     let points = group.point_permutation(&group.identity()).map(|points| points.len());
     let fields = |channels: usize| match order {
@@ -29,19 +26,22 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
     );
     let plan = SymmetryPlan { group: group.clone(), restriction: None, typing: Typing::Rules(vec![]) };
     let tensors: Vec<&(String, Vec<usize>)> =
-        tensors.iter().filter(|(name, _)| !channel::is_optimizer_state(name)).collect();
+        network.tensors.iter().filter(|(name, _)| !channel::is_optimizer_state(name)).collect();
     // The bias of a transposed convolution has as many numbers as its weight's second axis.
     let of_module = |(name, shape): &&(String, Vec<usize>)| match (channel::split(name), &shape[..]) {
         ((module, own), [length]) if own == "bias" => Some((module, *length)),
         _ => None,
     };
     let biases: HashMap<String, usize> = tensors.iter().filter_map(of_module).collect();
-    let mut verdicts: HashMap<&[usize], Option<String>> = HashMap::new();
+    let mut verdicts: HashMap<(&[usize], usize, bool), Option<String>> = HashMap::new();
     let mut typed: HashMap<&str, (String, String)> = HashMap::new();
     // Name, output channels and codomain of the layer before.
     let mut before: Option<(&str, usize, String)> = None;
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() >= 2) {
-        let (out, into) = (shape[0], shape[1]);
+        let file = network.convolutions.get(name);
+        let guess = shape.len() > 2 && shape[0] != shape[1] && biases.get(&channel::split(name).0) == Some(&shape[1]);
+        let (transposed, groups) = file.map_or((guess, 1), |file| (file.transposed, file.groups));
+        let (out, into) = if transposed { (shape[1] * groups, shape[0]) } else { (shape[0], shape[1] * groups) };
         let (domain, codomain, off) = match (shape.len(), points) {
             (2, Some(n)) if out.is_multiple_of(n) && into.is_multiple_of(n) => {
                 (format!("{} permutation", into / n), format!("{} permutation", out / n), None)
@@ -62,25 +62,41 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
             }
         };
         // Equal shapes get equal fields, so one of each is built.
-        let mut build = || build_once(&plan, shape, &domain, &codomain).err().map(|error| error.to_string());
-        let refused =
-            || verdicts.entry(shape).or_insert_with(&mut build).as_ref().map(|why| format!("does not fit: {why}"));
+        let refused = || {
+            let fits = || {
+                let kind = transposed.then_some(RuleKind::Transposed);
+                let (domain, codomain, groups) = (Some(domain.clone()), codomain.clone(), Some(groups));
+                let rule = Rule { name: "*".into(), domain, codomain, kind, groups, ..Rule::default() };
+                rules::attempt(&plan, &rule, shape).err().map(|error| error.to_string())
+            };
+            let verdict = verdicts.entry((shape, groups, transposed)).or_insert_with(fits);
+            verdict.as_ref().map(|why| format!("does not fit: {why}"))
+        };
         let off = off.or_else(refused);
         let comment = if off.is_some() { "# " } else { "" };
-        let transposed = shape.len() > 2 && into != out && biases.get(&channel::split(name).0) == Some(&into);
-        let (first, second) = if transposed { (&codomain, &domain) } else { (&domain, &codomain) };
-        let kind = if transposed { format!("{comment}kind = \"transposed\"\n") } else { String::new() };
+        let mut keys = format!("{comment}domain = \"{domain}\"\n{comment}codomain = \"{codomain}\"\n");
+        if transposed {
+            keys.insert_str(0, &format!("{comment}kind = \"transposed\"\n"));
+        }
+        for (key, number) in file.map(|file| file.keys()).unwrap_or_default() {
+            keys += &format!("{comment}{key} = {number}\n");
+        }
         // Writing to a string cannot fail.
         let _ = off.map(|reason| write!(text, "\n# {}", reason.replace('\n', " ")));
+        let _ = write!(text, "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{keys}", quoted(name));
+        before = Some((name, out, codomain.clone()));
+        if comment.is_empty() {
+            // Fields of the second axis, and of the first.
+            typed.insert(name, if transposed { (codomain, domain) } else { (domain, codomain) });
+        }
+    }
+    for (name, shape) in network.complex.iter().filter(|(name, _)| !channel::is_optimizer_state(name)) {
         let _ = write!(
             text,
-            "\n{comment}[[layer]]  # {shape:?}\n{comment}name = {}\n{kind}{comment}domain = \"{first}\"\n{comment}codomain = \"{second}\"\n",
-            quoted(name),
+            "\n# off: complex numbers; give the frequencies of its channels\n# [[layer]]  # {shape:?}\n# name = {}\n\
+             # domain = \"4x(-4..4)\"\n# codomain = \"4x(-4..4)\"\n",
+            quoted(name)
         );
-        before = Some((name, if transposed { into } else { out }, second.clone()));
-        if comment.is_empty() {
-            typed.insert(name, (domain, codomain));
-        }
     }
     let layers = channel::Layers::new(tensors.iter().map(|&tensor| (tensor, typed.contains_key(&*tensor.0))));
     for (name, shape) in tensors.iter().filter(|(_, shape)| shape.len() == 1) {
@@ -92,12 +108,6 @@ pub fn suggest(group: &GroupRef, tensors: &[(String, Vec<usize>)]) -> String {
             write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
     }
     text
-}
-
-/// Tries a rule on a shape.
-fn build_once(plan: &SymmetryPlan, shape: &[usize], domain: &str, codomain: &str) -> Result<()> {
-    let (domain, codomain) = (parse_fields(&plan.group, domain)?, parse_fields(&plan.group, codomain)?);
-    Builder::new(plan).weight("", shape, (&domain, &codomain)).map(|_| ())
 }
 
 /// A tensor's name as a TOML string that matches it and nothing else.
@@ -130,7 +140,7 @@ mod tests {
         let group = group::parse("C4").unwrap();
         for name in ["a\u{202e}b", "\u{1b}[31m", "a\nb", "q\"'\\", "層.é", "*[x]"] {
             let tensors = [(format!("{name}.weight"), vec![4, 4, 3, 3]), ("head".to_string(), vec![2, 4])];
-            let text = suggest(&group, &tensors);
+            let text = suggest(&group, &Network::of(&tensors));
             assert!(!text.contains(['\u{202e}', '\u{1b}']) && text.contains("the domain is what "), "{text}");
             let plan = SymmetryPlan::from_toml(&text).unwrap().resolve(&tensors).unwrap();
             assert_eq!(plan.layers[0].name, tensors[0].0);

@@ -4,7 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::build::Builder;
-use super::{SymmetryPlan, TypedTensor, Untyped, channel};
+use super::convolution::{self, Convolution};
+use super::{Network, Rule, SymmetryPlan, TypedTensor, Untyped, channel};
 use crate::error::{Error, Result};
 use crate::rep::{self, Rep};
 
@@ -56,7 +57,7 @@ type Verdict = std::result::Result<TypedTensor, String>;
 pub(super) fn resolve(
     plan: &SymmetryPlan,
     fields: UniformFields,
-    tensors: &[(String, Vec<usize>)],
+    Network { tensors, convolutions, .. }: &Network,
 ) -> Result<(Vec<TypedTensor>, Vec<Untyped>)> {
     let kind = match fields {
         UniformFields::Trivial => rep::trivial(&plan.group),
@@ -70,7 +71,7 @@ pub(super) fn resolve(
             _ if channel::is_optimizer_state(name) => {
                 Err("state of an optimiser, not weights: measured only where a plan names it".into())
             }
-            _ if is_convolution(shape) => kernel(&mut builder, name, shape, &kind, &of)?,
+            _ if is_convolution(shape) => kernel(&mut builder, (name, shape, convolutions.get(name)), &kind, &of)?,
             (1, UniformFields::Trivial) => Err(Untyped::HARMLESS.into()),
             (1, UniformFields::Regular) if channel::role(name).is_none() => {
                 Err("one number per channel, but by its name neither a bias nor a norm parameter".into())
@@ -104,8 +105,7 @@ pub(super) fn resolve(
 
 fn kernel(
     builder: &mut Builder<'_>,
-    name: &str,
-    shape: &[usize],
+    (name, shape, file): (&str, &[usize], Option<&Convolution>),
     kind: &Rep,
     of: &impl Fn(usize) -> Result<Rep>,
 ) -> Result<Verdict> {
@@ -119,7 +119,7 @@ fn kernel(
     let into = if single { rep::trivial(kind.group()) } else { of(shape[1])? };
     match builder.weight(name, shape, (&into, &of(shape[0])?)) {
         Ok(layer) => {
-            let (sampling, warnings) = super::rules::sampling(&super::Rule::default(), &shape[2..]);
+            let (sampling, warnings) = convolution::sampling(&Rule::default(), file, kind.group(), &shape[2..]);
             Ok(Ok(TypedTensor { warnings, sampling: Some(sampling), ..layer }))
         }
         Err(error @ (Error::NoAction { .. } | Error::Shape { .. } | Error::OutOfRange { .. })) => {

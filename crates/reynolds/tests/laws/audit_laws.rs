@@ -2,7 +2,7 @@
 
 use reynolds::audit::{self, Total};
 use reynolds::defect::{self, Displacements};
-use reynolds::plan::{SymmetryPlan, UniformFields};
+use reynolds::plan::{Network, SymmetryPlan, UniformFields};
 use reynolds::projection::{Lowered, Projector, derive};
 use reynolds::random::Random;
 use reynolds::{Error, group};
@@ -186,7 +186,7 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
     }
     let text = "group = \"C4\"\n[[layer]]\nname = \"*.exp_avg\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
     assert_eq!(SymmetryPlan::from_toml(text).unwrap().resolve(&tensors).unwrap().layers.len(), 1);
-    let suggested = reynolds::plan::suggest(&group::parse("C4").unwrap(), &tensors);
+    let suggested = reynolds::plan::suggest(&group::parse("C4").unwrap(), &Network::of(&tensors));
     let resolved = SymmetryPlan::from_toml(&suggested).unwrap().resolve(&tensors).unwrap();
     assert_eq!(resolved.layers.len(), 1, "{suggested}");
 }
@@ -195,6 +195,7 @@ fn the_state_of_an_optimizer_is_typed_only_by_a_plan() {
 fn plans_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
     let real = tensors([("a.weight", &[8, 8, 3, 3]), ("b.weight", &[6, 8])]);
     let complex = tensors([("mix.0", &[3, 5])]);
+    let network = Network { tensors: real.clone(), complex: complex.clone(), ..Network::default() };
     let layer = |name: &str, domain: &str, codomain: &str| {
         format!("[[layer]]\nname = \"{name}\"\ndomain = \"{domain}\"\ncodomain = \"{codomain}\"\n")
     };
@@ -224,7 +225,7 @@ fn plans_that_do_not_fit_are_errors_that_name_tensor_and_rule() {
         ("group = \"C4\"", layer("mix.*", "1x(-1..1)", "1x(-1..1)"), "fields"),
     ] {
         let plan = SymmetryPlan::from_toml(&format!("{group}\n{layers}"));
-        let error = plan.and_then(|plan| plan.resolve_with_complex(&real, &complex)).unwrap_err().to_string();
+        let error = plan.and_then(|plan| plan.resolve_network(&network)).unwrap_err().to_string();
         assert!(error.contains(needle), "{group} {layers}: {error}");
     }
 }
@@ -300,7 +301,7 @@ fn a_suggested_plan_reads_back_and_comments_out_what_cannot_be_built() {
         (&kernels, "SO2", "flat.weight flat.bias solid.weight", 2),
         (&kernels, "SO3", "solid.weight", 3),
     ] {
-        let text = reynolds::plan::suggest(&group::parse(group).unwrap(), tensors);
+        let text = reynolds::plan::suggest(&group::parse(group).unwrap(), &Network::of(tensors));
         let resolved = SymmetryPlan::from_toml(&text).and_then(|plan| plan.resolve(tensors));
         let layers = resolved.unwrap_or_else(|error| panic!("{group}: {error}\n{text}")).layers;
         let mut names: Vec<&str> = layers.iter().map(|layer| layer.name.as_str()).collect();

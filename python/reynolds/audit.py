@@ -90,9 +90,11 @@ def audit(
     plan: Plan | None = None,
     rank: bool = False,
 ) -> Audit:
-    """Audits a module, a state_dict, a mapping of names to arrays, or a checkpoint file (.safetensors, .npz, .pt, .pth; no code in it is run).
+    """Audits a module, a state_dict, a mapping of names to arrays, or a checkpoint file (.safetensors, .npz, .pt, .pth, .onnx, .h5, or the
+    index of several; no code in it is run).
 
-    ``fields`` says what every channel is taken for, "trivial" or "regular"; without it both are shown. ``plan`` types layers one by one
+    ``fields`` says what every channel is taken for, "trivial" or "regular", or "auto" for what `reynolds plan` guesses; without it both are
+    shown. ``plan`` types layers one by one
     instead. ``rank`` compares groups: which symmetry do the weights have? It is what happens without a group and a plan.
 
     >>> import numpy
@@ -104,13 +106,16 @@ def audit(
         raise _reynolds.Error("audit: expected a plan, or a group with fields, found both")
     if plan is not None:
         plans = [checked(plan)]
+    elif group is not None and fields == "auto":
+        plans = []
     elif group is not None:
         plans = [Plan.uniform(group, kind) for kind in ([fields] if fields else ["trivial", "regular"])]
     else:
         plans, rank = [], True
     typings = [(plan.name, plan._plan) for plan in plans]
-    ranked = (fields or "trivial") if rank else None
+    guess = group if fields == "auto" else None
+    ranked = (fields if fields == "regular" else "trivial") if rank else None
     if isinstance(model, (str, os.PathLike)):
-        return Audit(_reynolds.audit_file(os.fspath(model), typings, ranked))
+        return Audit(_reynolds.audit_file(os.fspath(model), typings, ranked, guess))
     label = type(models.unwrapped(model)).__name__ if models.is_module(model) else "tensors"
-    return Audit(_reynolds.audit_bytes(label, models.to_safetensors(model), typings, ranked))
+    return Audit(_reynolds.audit_bytes(label, models.to_safetensors(model), typings, ranked, guess))

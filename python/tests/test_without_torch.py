@@ -126,3 +126,13 @@ def test_the_compiled_part_survives_wrong_addresses():
     for place in [(0, 0, True), (0, 12, True), (1, 8, True)]:
         with pytest.raises(rn.Error):
             layers.energies([place])
+
+
+def test_guessed_fields_are_those_of_the_suggested_plan(tmp_path):
+    weights = {"conv.weight": numpy.random.default_rng(2).normal(size=(8, 3, 3, 3)).astype(numpy.float32)}
+    guessed = rn.audit(weights, group="C4", fields="auto")
+    assert guessed.layers == rn.audit(weights, plan=rn.Plan.suggest(weights, "C4")).layers
+    assert guessed.layers[0]["codomain"] == "2 regular"
+    path = tmp_path / "weights.npz"
+    numpy.savez(path, **weights)
+    assert rn.audit(path, group="C4", fields="auto", rank=True).layers == guessed.layers

@@ -22,11 +22,29 @@ impl Checkpoint {
         Checkpoint::build(path.into(), bytes, origin, map)
     }
 
+    /// As [`Checkpoint::open`], with the whole file read into memory instead of mapped: for processes that must not end when another one
+    /// shortens the file.
+    pub fn load(path: impl AsRef<Path>) -> Result<Checkpoint> {
+        let read = |path: &Path| -> Result<(Metadata, Bytes)> {
+            let metadata = std::fs::metadata(path).map_err(Error::io(path, "open"))?;
+            expect_ordinary(path, &metadata, "a checkpoint file")?;
+            Ok((metadata, Bytes::Owned(std::fs::read(path).map_err(Error::io(path, "read"))?)))
+        };
+        let path = path.as_ref();
+        let (metadata, bytes) = read(path)?;
+        let permissions = metadata.permissions();
+        let origin = Identity::of(path, &metadata).map(|identity| Origin { identity, permissions });
+        Checkpoint::build(path.into(), bytes, origin, read)
+    }
+
     /// A checkpoint from bytes in memory; `label` stands for the path in messages and gives the extension.
     pub fn from_bytes(label: impl Into<PathBuf>, bytes: Vec<u8>) -> Result<Checkpoint> {
-        let nowhere =
-            |path: &Path| Err(Error::malformed(path, "one file with all tensors", "tensors in a second file"));
-        Checkpoint::build(label.into(), Bytes::Owned(bytes), None, nowhere)
+        let label = label.into();
+        let file = label.clone();
+        let nowhere = |path: &Path| {
+            Err(Error::malformed(&file, "one file with all tensors", format!("tensors in {}", path.display())))
+        };
+        Checkpoint::build(label, Bytes::Owned(bytes), None, nowhere)
     }
 
     /// `open` gives the metadata and the bytes of a file beside it.

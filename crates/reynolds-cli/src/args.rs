@@ -63,7 +63,7 @@ pub(crate) struct Typing {
 
 #[derive(Debug, Group)]
 pub(crate) struct AuditArgs {
-    /// A .safetensors, .npz, .pt or .pth checkpoint
+    /// A checkpoint: .safetensors, .npz, .pt, .onnx, .h5, or the index or folder of several
     pub(crate) model: PathBuf,
     #[command(flatten)]
     pub(crate) typing: Typing,
@@ -84,9 +84,9 @@ pub(crate) struct AuditArgs {
 
 #[derive(Debug, Group)]
 pub(crate) struct ProjectArgs {
-    /// A .safetensors, .npz, .pt or .pth checkpoint
+    /// A checkpoint: .safetensors, .npz, .pt, .onnx, .h5, or the index or folder of several
     pub(crate) model: PathBuf,
-    /// Output file, in the format of MODEL
+    /// Output file, in the format of MODEL or .safetensors; a new folder for a model in several files
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) typing: Typing,
@@ -103,7 +103,7 @@ pub(crate) struct ProjectArgs {
 
 #[derive(Debug, Group)]
 pub(crate) struct PlanArgs {
-    /// A .safetensors, .npz, .pt or .pth checkpoint
+    /// A checkpoint: .safetensors, .npz, .pt, .onnx, .h5, or the index or folder of several
     pub(crate) model: PathBuf,
     /// Symmetry group: C4, D4, C8, SO2, O2, SO3, O3, Oh, S5, …
     #[arg(long, value_name = "G")]

@@ -22,6 +22,7 @@ mod args;
 mod commands;
 mod layout;
 mod model;
+mod shards;
 
 use std::ffi::OsString;
 

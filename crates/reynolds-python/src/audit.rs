@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
+use reynolds::group;
 use reynolds_checkpoint::Checkpoint;
 use reynolds_cli::{Model, NamedPlan, audit};
 use reynolds_report::audit::AuditReport;
 
-use crate::error::{ReynoldsError, of_any};
+use crate::error::of_any;
 use crate::plan::Plan;
 
 /// What an audit found, in three forms.
@@ -21,12 +22,17 @@ pub(crate) struct Audit {
 /// How channels are typed: a plan and its name.
 type Typing<'py> = (String, PyRef<'py, Plan>);
 
-/// Audits a checkpoint. The file is read, not mapped: a file that shrinks must not end the user's process.
+/// Audits a checkpoint. The file is read, not mapped: a file that shrinks must not end the user's process. `guess` is a group whose fields are
+/// guessed, as `reynolds plan` does, and audited, too.
 #[pyfunction]
-pub(crate) fn audit_file(py: Python<'_>, path: PathBuf, plans: Vec<Typing<'_>>, rank: Option<&str>) -> PyResult<Audit> {
-    let bytes = std::fs::read(&path)
-        .map_err(|error| ReynoldsError::new_err(format!("{}: cannot read: {error}", path.display())))?;
-    audited(py, path, bytes, &plans, rank)
+pub(crate) fn audit_file(
+    py: Python<'_>,
+    path: PathBuf,
+    plans: Vec<Typing<'_>>,
+    rank: Option<&str>,
+    guess: Option<&str>,
+) -> PyResult<Audit> {
+    audited(py, || Model::load(&path), &plans, rank, guess)
 }
 
 /// Audits the bytes of a checkpoint; `label` stands for the path.
@@ -37,22 +43,25 @@ pub(crate) fn audit_bytes(
     bytes: Vec<u8>,
     plans: Vec<Typing<'_>>,
     rank: Option<&str>,
+    guess: Option<&str>,
 ) -> PyResult<Audit> {
-    audited(py, label, bytes, &plans, rank)
+    audited(py, || Ok(Model::new(Checkpoint::from_bytes(label, bytes)?)), &plans, rank, guess)
 }
 
 fn audited(
     py: Python<'_>,
-    label: PathBuf,
-    bytes: Vec<u8>,
+    open: impl FnOnce() -> anyhow::Result<Model> + Send,
     plans: &[Typing<'_>],
     rank: Option<&str>,
+    guess: Option<&str>,
 ) -> PyResult<Audit> {
-    let plans: Vec<NamedPlan> =
+    let mut plans: Vec<NamedPlan> =
         plans.iter().map(|(fields, plan)| NamedPlan { fields: fields.clone(), plan: plan.plan.clone() }).collect();
     let fields = rank.map(str::parse).transpose().map_err(crate::error::of_core)?;
+    let guess = guess.map(group::parse).transpose().map_err(crate::error::of_core)?;
     let report = || -> anyhow::Result<AuditReport> {
-        let model = Model::new(Checkpoint::from_bytes(label, bytes)?);
+        let model = open()?;
+        plans.extend(guess.map(|group| model.guessed(&group)).transpose()?);
         audit(&model, &plans, fields)
     };
     let report = py.detach(report).map_err(of_any)?;

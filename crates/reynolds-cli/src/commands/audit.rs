@@ -80,6 +80,7 @@ fn audit_plan(model: &Model, plan: &SymmetryPlan) -> Result<(String, Vec<LayerAu
     let bar = reynolds_report::bar(weights, "auditing");
     let one = |layer: &TypedTensor| -> Result<LayerAudit> {
         let mut audit = measure(layer, model.read(&layer.name)?).with_context(|| model.file())?;
+        model.release(&layer.name);
         let changed = resolved.changed_fields.iter().filter(|(name, _)| *name == layer.name);
         audit.notes.extend(changed.map(|(_, remark)| remark.clone()));
         if let Some(first) = model.tied.get(&layer.name) {

@@ -1,15 +1,18 @@
 //! `reynolds project`: W ← P(W).
 
+use std::path::{Path, PathBuf};
+
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
 use reynolds::plan::{ResolvedPlan, Role, TypedTensor, Untyped};
 use reynolds::projection::Projector;
 use reynolds::scalar::Real;
-use reynolds_checkpoint::{Entry, Values};
+use reynolds_checkpoint::{Checkpoint, Entry, Values, whole_file};
 
 use crate::args::ProjectArgs;
 use crate::layout::Layout;
 use crate::model::Model;
+use crate::shards;
 use reynolds_report::audit::{ProjectedTensor, ProjectionReport, by_reason};
 use reynolds_report::terminal;
 
@@ -44,14 +47,23 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     let broken = broken(&model, &resolved, args);
     let names: Vec<&str> = chosen.iter().map(|layer| layer.name.as_str()).collect();
     let replaced = args.out.exists();
-    model.checkpoint.write_with(&args.out, &names, |entry| {
-        let layer = chosen.iter().find(|layer| layer.name == entry.name);
-        let values = layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
-        bar.inc(entry.len() as u64);
-        values
-            .map(|projected| Layout::of(&model.checkpoint, entry).write(projected.values, &entry.shape))
-            .map_err(|error| of_tensor(&model, entry, &error))
-    })?;
+    let write = |shard: usize, out: &Path| {
+        let checkpoint = &model.shards[shard];
+        let names: Vec<&str> = names.iter().copied().filter(|name| model.is_in(name, shard)).collect();
+        checkpoint.write_with(out, &names, |entry| {
+            let layer = chosen.iter().find(|layer| layer.name == entry.name);
+            let values =
+                layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
+            bar.inc(entry.len() as u64);
+            values
+                .map(|projected| Layout::of(checkpoint, entry).write(projected.values, &entry.shape))
+                .map_err(|error| of_tensor(checkpoint, entry, &error))
+        })
+    };
+    match shards::of(model.path())? {
+        None => write(0, &args.out)?,
+        Some(files) => into_folder(&model, &files, &args.out, write)?,
+    }
     bar.finish_and_clear();
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
     let report = ProjectionReport { from, to, replaced, group: resolved.group.name(), tensors, broken };
@@ -59,9 +71,34 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     Ok(0)
 }
 
-fn of_tensor(model: &Model, entry: &Entry, error: &anyhow::Error) -> reynolds_checkpoint::Error {
+/// Writes every shard into a new folder, under its name, and the index after them.
+fn into_folder(
+    model: &Model,
+    files: &[PathBuf],
+    out: &Path,
+    write: impl Fn(usize, &Path) -> reynolds_checkpoint::Result<()>,
+) -> Result<()> {
+    if out.exists() && !std::fs::read_dir(out).is_ok_and(|mut files| files.next().is_none()) {
+        bail!(
+            "{}: expected the name of a new folder, for a model of {} files, found one that exists",
+            out.display(),
+            files.len()
+        );
+    }
+    std::fs::create_dir_all(out).with_context(|| format!("{}: cannot make the folder", out.display()))?;
+    for (shard, file) in files.iter().enumerate() {
+        write(shard, &out.join(file.file_name().unwrap_or_default()))?;
+    }
+    if let Some(index) = shards::index_of(model.path())? {
+        let text = std::fs::read(&index).with_context(|| format!("{}: cannot read", index.display()))?;
+        whole_file::write(&out.join(index.file_name().unwrap_or_default()), &text)?;
+    }
+    Ok(())
+}
+
+fn of_tensor(checkpoint: &Checkpoint, entry: &Entry, error: &anyhow::Error) -> reynolds_checkpoint::Error {
     reynolds_checkpoint::Error::Tensor {
-        file: model.checkpoint.path().into(),
+        file: checkpoint.path().into(),
         tensor: entry.name.clone(),
         expected: "a tensor that can be projected".into(),
         found: format!("{error:#}"),

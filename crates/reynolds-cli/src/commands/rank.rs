@@ -11,7 +11,11 @@ use crate::model::Model;
 pub(super) fn rankings(model: &Model, fields: UniformFields) -> Result<Vec<Ranking>> {
     let judged = |contest: &Contest| -> Result<Ranking> {
         let names: Vec<&str> = contest.tensors().collect();
-        let weigh = |(number, name): (usize, &&str)| Ok(contest.weigh(number, &model.read(name)?)?);
+        let weigh = |(number, name): (usize, &&str)| {
+            let weighed = contest.weigh(number, &model.read(name)?)?;
+            model.release(name);
+            Ok(weighed)
+        };
         let weighed = names.par_iter().enumerate().map(weigh).collect::<Result<Vec<_>>>();
         Ok(contest.judge(&weighed.with_context(|| model.file())?))
     };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use reynolds::random::Random;
-use reynolds_testkit::files::{dictionary, safetensors, tensor, torch};
+use reynolds_testkit::files::{dictionary, safetensors, singles, tensor, torch};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -317,6 +317,84 @@ fn complex_weights_are_audited_and_projected_by_their_frequencies() {
         }
         assert!(folder.succeeds("plan model.safetensors --group SO2").contains("first.weight"));
     }
+}
+
+#[test]
+fn a_model_in_several_files_is_audited_as_one_and_projected_into_a_folder() {
+    let shapes: [(&str, &[usize]); 2] = [("a.weight", &[8, 8, 3, 3]), ("b.weight", &[4, 8, 5, 5])];
+    let folder = random(&shapes);
+    let whole = folder.json("audit model.safetensors --group C4 --fields trivial --rank --json");
+    let bytes = folder.read("model.safetensors");
+    let file = SafeTensors::deserialize(&bytes).unwrap();
+    std::fs::create_dir(folder.path("parts")).unwrap();
+    for (name, shape) in shapes {
+        let numbers = file.tensor(name).unwrap().data().as_chunks::<4>().0.iter().map(|x| f32::from_le_bytes(*x));
+        folder.write(&format!("parts/{name}.safetensors"), singles(&[(name, shape, numbers.collect())]));
+    }
+    let index = r#"{"weight_map": {"a.weight": "a.weight.safetensors", "b.weight": "b.weight.safetensors"}}"#;
+    for (path, index) in [("parts", None), ("parts/model.safetensors.index.json", Some(index)), ("parts", Some(index))]
+    {
+        index.into_iter().for_each(|index| folder.write("parts/model.safetensors.index.json", index));
+        let parts = folder.json(&format!("audit {path} --group C4 --fields trivial --rank --json"));
+        for part in ["audits", "ranking"] {
+            assert_eq!(parts[part], whole[part], "{path}");
+        }
+    }
+    let typing = "--group C4 --fields trivial";
+    folder.succeeds(&format!("project parts out {typing}"));
+    folder.succeeds(&format!("audit out/model.safetensors.index.json {typing} --require 0.999999"));
+    folder.succeeds(&format!("project model.safetensors whole.safetensors {typing}"));
+    let [whole, part] = ["whole.safetensors", "out/a.weight.safetensors"].map(|name| folder.read(name));
+    let [whole, part] = [&whole, &part].map(|bytes| SafeTensors::deserialize(bytes).unwrap());
+    assert_eq!(whole.tensor("a.weight").unwrap().data(), part.tensor("a.weight").unwrap().data());
+    folder.refuses(&format!("project parts out {typing}"), &["the name of a new folder"]);
+    for (index, found) in [
+        (r#"{"weight_map": {"a": "../model.safetensors"}}"#, "files beside the index"),
+        (r#"{"weight_map": {"a": "/etc/passwd"}}"#, "files beside the index"),
+        (r#"{"weight_map": {"a": "absent.safetensors"}}"#, "absent.safetensors"),
+        (r#"{"weight_map": {}}"#, "that names files"),
+        ("{}", "weight_map"),
+    ] {
+        folder.write("parts/model.safetensors.index.json", index);
+        folder.refuses(&format!("audit parts {typing}"), &[found]);
+    }
+    std::fs::remove_file(folder.path("parts/model.safetensors.index.json")).unwrap();
+    folder.write("parts/c.safetensors", folder.read("parts/a.weight.safetensors"));
+    folder.refuses(&format!("audit parts {typing}"), &["every name once", "a.weight", "c.safetensors"]);
+}
+
+/// golden/checkpoints_onnx_hdf5.py says what the nodes are.
+#[test]
+fn an_onnx_model_says_itself_where_it_commutes_and_is_written_back() {
+    let folder = random(&[]);
+    let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../golden/checkpoints");
+    folder.write("model.onnx", std::fs::read(golden.join("network.onnx")).unwrap());
+    let audit = folder.json("audit model.onnx --group C4 --fields trivial --json");
+    let layers = audit["audits"][0]["layers"].as_array().unwrap();
+    let found: Vec<(&str, &str)> =
+        layers.iter().map(|l| (l["name"].as_str().unwrap(), l["sampling"].as_str().unwrap())).collect();
+    // The point that a node pads behind 17 is beyond the last window; the one that "SAME_UPPER" adds to 16 is not.
+    let expected = [
+        ("stem.weight", "commutes"),
+        ("layer.0.conv.weight", "commutes"),
+        ("group.weight", "commutes"),
+        ("up.weight", "commutes"),
+        ("same.weight", "breaks"),
+    ];
+    assert_eq!(found, expected);
+    let text = folder.succeeds("audit model.onnx --group C4 --fields trivial");
+    assert!(text.starts_with("Strides and paddings commute with the group at 4 of 5 convolutions; not at 1"), "{text}");
+    let plan = folder.succeeds("plan model.onnx --group C4");
+    assert!(plan.contains("kind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular\""), "{plan}");
+    assert!(plan.contains("groups = 8\nstride = 1\npadding = 1\ninput = 8"), "{plan}");
+    folder.write("plan.toml", plan);
+    let by_plan = folder.json("audit model.onnx --plan plan.toml --json");
+    let layers = by_plan["audits"][0]["layers"].as_array().unwrap();
+    assert_eq!(layers.iter().find(|layer| layer["name"] == "same.weight").unwrap()["sampling"], "breaks");
+    folder.succeeds("project model.onnx out.onnx --plan plan.toml");
+    let [before, after] = ["model.onnx", "out.onnx"].map(|name| folder.read(name));
+    assert_eq!(before.len(), after.len());
+    folder.succeeds("audit out.onnx --plan plan.toml --require 0.999");
 }
 
 /// A joint query, key and value of two heads is equivariant under exchange of the heads if its blocks say so.

@@ -4,7 +4,7 @@ CARGO ?= cargo
 TORCH := 2.11.0
 TORCHVISION := 0.26.0
 
-.PHONY: help demo demo-project demo-audit test test-core test-python wheel test-wheel check bench fuzz torture mutants package peers compare results libtorch libtorch-cuda
+.PHONY: help demo demo-project demo-audit test-page test test-core test-python wheel test-wheel check bench fuzz torture mutants package peers compare results libtorch libtorch-cuda
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
@@ -23,13 +23,17 @@ demo-project: ## projects random layers over a dozen groups: the first result af
 	$(DEMO_BUILD) --example layers
 	target/core/quick/examples/layers
 
-demo-audit: demo-project ## that; then audits, projects and audits again a ResNet-18 checkpoint; no libtorch
+demo-audit: demo-project ## that; then audits two trained networks from PyPI, and projects and audits again a ResNet-18; no libtorch
 	$(DEMO_BUILD) --example resnet18 --bin reynolds
 	mkdir -p $(DEMO)
+	scripts/demo_audit.sh target/core/quick/reynolds $(DEMO) || echo "without them: a generated ResNet-18"
 	target/core/quick/examples/resnet18 $(DEMO)/resnet18.safetensors
 	target/core/quick/reynolds audit $(DEMO)/resnet18.safetensors --group C4 --fields trivial --rank --html $(DEMO)/audit.html
 	target/core/quick/reynolds project $(DEMO)/resnet18.safetensors $(DEMO)/projected.safetensors --group C4 --fields trivial
 	target/core/quick/reynolds audit $(DEMO)/projected.safetensors --group C4 --fields trivial --require 0.999999
+
+test-page: demo-audit ## the demo's pages in headless Chromium at 400, 1280 and 1700 px (apt install chromium; not in .ci/run)
+	python3 scripts/test_page.py $(wildcard $(DEMO)/*.html) $(DEMO)/audit.html
 
 # One call for all packages, so that nothing is compiled for two sets of features; not incremental, which costs a first build much and is
 # what `cargo test` is for.

@@ -22,6 +22,13 @@ pub(crate) enum Command {
     Project(ProjectArgs),
     /// Write a draft plan: a TOML file that says which fields the channels of each layer hold
     Plan(PlanArgs),
+    /// Print the manual page (reynolds.1) of all commands, for `man`
+    Man,
+    /// Print completions for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
     /// Train an experiment; leaves a folder with settings, metrics, checkpoints and a report
     #[command(disable_help_flag = true)]
     Run(Handed),
@@ -63,8 +70,10 @@ pub(crate) struct Typing {
 
 #[derive(Debug, Group)]
 pub(crate) struct AuditArgs {
-    /// A checkpoint: .safetensors, .npz, .pt, .onnx, .h5, or the index or folder of several
-    pub(crate) model: PathBuf,
+    /// A checkpoint: .safetensors, .npz, .pt, .onnx, .h5, or the index or folder of several. Given several checkpoints of one network, shows how
+    /// energy and defect of each layer change from one to the next
+    #[arg(required = true, num_args = 1..)]
+    pub(crate) models: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) typing: Typing,
     /// Also write a self-contained HTML report with a bar for each layer

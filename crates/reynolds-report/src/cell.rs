@@ -50,6 +50,16 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Cell {
+    /// At most so many letters, the middle of longer texts left out.
+    pub(super) fn shorten(&mut self, most: usize) {
+        let letters: Vec<char> = self.text.chars().collect();
+        if letters.len() > most && most > 2 {
+            let front = most.div_ceil(2) - 1;
+            let (begin, end) = (&letters[..front], &letters[letters.len() - (most - 1 - front)..]);
+            self.text = begin.iter().chain(&['…']).chain(end).collect();
+        }
+    }
+
     pub(crate) fn toned(mut self, tone: Tone) -> Self {
         self.tone = Some(tone);
         self

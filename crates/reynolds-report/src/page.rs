@@ -41,6 +41,17 @@ impl Report {
         self
     }
 
+    /// Adds what it all comes to, in large letters: for the top of a page.
+    pub fn verdict(&mut self, lines: &[String]) -> &mut Self {
+        let lines: String = lines.iter().map(|line| format!("<p>{}</p>\n", escape(line))).collect();
+        self.push(&format!("<div class=\"verdict\">\n{lines}</div>\n"))
+    }
+
+    /// Adds markup of this crate's own.
+    pub(super) fn html_block(&mut self, html: &str) -> &mut Self {
+        self.push(html)
+    }
+
     /// Begins a section.
     pub fn section(&mut self, title: impl AsRef<str>) -> &mut Self {
         self.push(&format!("<h2>{}</h2>\n", escape(title.as_ref())))

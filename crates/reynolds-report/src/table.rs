@@ -14,13 +14,15 @@ pub struct Table {
     /// Number of left-aligned columns, if set by [`Table::words`].
     words: Option<usize>,
     sortable: bool,
+    /// Columns that go first where a terminal is narrow, the first to go first.
+    spare: Vec<usize>,
 }
 
 impl Table {
     /// A table with these columns and no row.
     pub fn new<T: Into<Cell>>(head: impl IntoIterator<Item = T>) -> Self {
         let head = head.into_iter().map(Into::into).collect();
-        Self { head, rows: Vec::new(), caption: String::new(), words: None, sortable: false }
+        Self { head, rows: Vec::new(), caption: String::new(), words: None, sortable: false, spare: Vec::new() }
     }
 
     /// A line above the table.
@@ -39,6 +41,40 @@ impl Table {
     pub(crate) fn sortable(&mut self) -> &mut Self {
         self.sortable = true;
         self
+    }
+
+    /// Columns that may be left out on a narrow terminal, the first to go first.
+    pub(crate) fn spare(&mut self, columns: impl IntoIterator<Item = usize>) -> &mut Self {
+        self.spare = columns.into_iter().collect();
+        self
+    }
+
+    /// The table within so many columns of a terminal: without its spare columns, as many as must go, and with the words of its first column
+    /// cut in the middle.
+    pub(crate) fn fitted(&self, width: Option<usize>) -> Self {
+        /// Letters of the first column that stay.
+        const LEAST: usize = 16;
+        let (mut table, mut spare) = (self.clone(), self.spare.clone());
+        let Some(width) = width else { return table };
+        while table.width() > width && !spare.is_empty() {
+            let gone = spare.remove(0);
+            table.head.remove(gone);
+            table.rows.iter_mut().for_each(|row| drop(row.remove(gone)));
+            spare.iter_mut().filter(|column| **column > gone).for_each(|column| *column -= 1);
+            table.words = table.words.map(|count| if gone < count { count - 1 } else { count });
+        }
+        let over = table.width().saturating_sub(width);
+        let first = table.rows.iter().map(|row| row[0].text.chars().count()).max().unwrap_or(0);
+        let most = first.saturating_sub(over).max(LEAST);
+        table.rows.iter_mut().for_each(|row| row[0].shorten(most));
+        table
+    }
+
+    /// Columns of a terminal that the text takes.
+    fn width(&self) -> usize {
+        let lines = || std::iter::once(&self.head).chain(&self.rows);
+        let column = |column: usize| lines().map(|line| line[column].text.chars().count()).max().unwrap_or(0);
+        (0..self.head.len()).map(column).sum::<usize>() + 2 * self.head.len().saturating_sub(1)
     }
 
     /// Adds a row; panics unless it has a cell for each column.
@@ -126,6 +162,20 @@ mod tests {
         assert_eq!(table.to_string(), "shape  energy\n8x3     fixed\n8x8x3     0.5\n");
         let coloured = table.text(true);
         assert!(coloured.contains("\u{1b}[1mshape\u{1b}[0m") && coloured.ends_with("   \u{1b}[32m0.5\u{1b}[0m\n"));
+    }
+
+    #[test]
+    fn a_narrow_terminal_gets_fewer_columns_and_shorter_names() {
+        let mut table = Table::new(["layer", "shape", "energy", "dim"]);
+        table.left_columns(2).spare([3, 1]);
+        table.row(["module.layer1.block0.conv1.weight", "8x8x3x3", "0.5", "0.25"]).row(["b", "4", "1", "1"]);
+        let lines =
+            |width| -> Vec<String> { table.fitted(Some(width)).to_string().lines().map(str::to_string).collect() };
+        assert_eq!(table.fitted(None), table);
+        assert!(lines(60)[0].ends_with("shape    energy   dim"), "{:?}", lines(60));
+        assert!(lines(52)[0].ends_with("shape    energy"), "{:?}", lines(52));
+        assert_eq!(lines(28)[1], "module.la…nv1.weight     0.5");
+        assert!(lines(28).iter().all(|line| line.chars().count() <= 29));
     }
 
     #[test]

@@ -30,6 +30,13 @@ pub fn colour() -> bool {
     io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none()
 }
 
+/// Columns that a table on standard output should fit: those of the terminal, or of `COLUMNS`; `None` in a file or pipe.
+pub fn width() -> Option<usize> {
+    let said = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    let terminal = || io::stdout().is_terminal().then(|| usize::from(console::Term::stdout().size().1));
+    said.or_else(terminal).filter(|&columns| columns >= 40)
+}
+
 /// Prints an error with its causes.
 pub fn error(error: &anyhow::Error) {
     // A cause whose text the one above it already carries is not said twice.

@@ -7,17 +7,19 @@ use reynolds::plan::{SymmetryPlan, TypedTensor, UniformFields, Untyped};
 
 use crate::args::{AuditArgs, FieldsArg};
 use crate::model::{Model, NamedPlan};
-use reynolds_report::audit::{AuditReport, Typed, by_reason};
+use reynolds::projection::Projector;
+use reynolds_report::audit::{AuditReport, KernelPicture, Typed, by_reason};
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
+    let [path] = &args.models[..] else { return super::course::run(args) };
     let typed = args.typing.group.is_some() || args.typing.plan.is_some();
     if args.rank && args.typing.plan.is_some() {
         bail!("--rank compares groups: expected --fields trivial or regular, found --plan, which names one group");
     }
     // Without a group the question is which one.
     let rank = args.rank || !typed;
-    let model = Model::open(&args.model)?;
+    let model = Model::open(path)?;
     let plans = if typed { args.typing.plans(&model)? } else { vec![] };
     if args.require.is_some() && plans.len() != 1 {
         bail!("--require checks one energy: expected --fields trivial or regular, or --plan FILE, found neither");
@@ -26,8 +28,9 @@ pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
         Some(FieldsArg::Uniform(fields)) => fields,
         _ => UniformFields::Trivial,
     };
-    let report = audit(&model, &plans, rank.then_some(ranked))?;
+    let mut report = audit(&model, &plans, rank.then_some(ranked))?;
     if let Some(path) = &args.html {
+        report.pictures = pictures(&model, &plans)?;
         model.write_beside(path, &report.page().html())?;
     }
     terminal::print_prepared(&if args.json { report.json()? } else { report.text(terminal::colour()) })?;
@@ -63,10 +66,10 @@ pub fn audit(model: &Model, plans: &[NamedPlan], rank: Option<UniformFields>) ->
         bail!("{}: expected a tensor with channels that fit the fields, found none{why}", model.file());
     }
     let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
-    Ok(AuditReport { file: model.file(), typed, rankings })
+    Ok(AuditReport { file: model.file(), typed, rankings, pictures: vec![] })
 }
 
-fn of_plan(model: &Model, named: &NamedPlan) -> Result<Typed> {
+pub(super) fn of_plan(model: &Model, named: &NamedPlan) -> Result<Typed> {
     let (group, layers, untyped) = audit_plan(model, &named.plan)?;
     let total = Total::of(&layers);
     let untyped = untyped.into_iter().chain(model.unread.iter().cloned()).collect();
@@ -93,4 +96,38 @@ fn audit_plan(model: &Model, plan: &SymmetryPlan) -> Result<(String, Vec<LayerAu
     let layers = resolved.layers.par_iter().map(one).collect::<Result<Vec<_>>>()?;
     bar.finish_and_clear();
     Ok((resolved.group.name(), layers, resolved.untyped))
+}
+
+/// Kernels of a page: of the first layers with kernels in two dimensions, the pair of channels with the largest one.
+fn pictures(model: &Model, plans: &[NamedPlan]) -> Result<Vec<KernelPicture>> {
+    /// Layers that are drawn.
+    const LAYERS: usize = 6;
+    /// Longest side.
+    const SIDE: usize = 15;
+    let mut pictures = Vec::new();
+    for named in plans {
+        let resolved = model.resolved(&named.plan)?;
+        let shown = resolved.layers.iter().filter(|layer| match layer.shape[..] {
+            [_, _, rows, columns] => rows.max(columns) <= SIDE && rows * columns > 1 && !layer.acts_trivially(),
+            _ => false,
+        });
+        for layer in shown.take(LAYERS) {
+            let weights = model.read(&layer.name)?.to_f64().into_owned();
+            let (points, into) = (layer.shape[2] * layer.shape[3], layer.shape[1]);
+            // Weights that are not finite have no projection.
+            let Ok(after) = layer.projector.project(&weights) else { continue };
+            let square = |kernel: &[f64]| kernel.iter().map(|w| w * w).sum::<f64>();
+            let largest = weights.chunks(points).enumerate().max_by(|a, b| square(a.1).total_cmp(&square(b.1)));
+            let Some((pair, before)) = largest else { continue };
+            pictures.push(KernelPicture {
+                typing: [resolved.group.name(), named.fields.clone()],
+                name: layer.name.clone(),
+                channels: [pair / into, pair % into],
+                sides: [layer.shape[2], layer.shape[3]],
+                before: before.to_vec(),
+                after: after[pair * points..][..points].to_vec(),
+            });
+        }
+    }
+    Ok(pictures)
 }

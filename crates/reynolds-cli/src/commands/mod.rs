@@ -1,10 +1,12 @@
 //! The subcommands, one a file.
 
 mod audit;
+mod course;
 mod handover;
 mod plan;
 mod project;
 mod rank;
+mod shell;
 
 pub use audit::audit;
 
@@ -18,6 +20,8 @@ pub(crate) fn run(args: Args) -> Result<u8> {
         Command::Audit(args) => audit::run(&args),
         Command::Project(args) => project::run(&args),
         Command::Plan(args) => plan::run(&args),
+        Command::Man => shell::man(),
+        Command::Completions { shell } => shell::completions(shell),
         Command::Run(handed) => handover::run("run", &handed.arguments),
         Command::Sweep(handed) => handover::run("sweep", &handed.arguments),
         Command::Reproduce(handed) => handover::run("reproduce", &handed.arguments),

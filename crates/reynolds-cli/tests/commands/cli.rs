@@ -320,6 +320,69 @@ fn complex_weights_are_audited_and_projected_by_their_frequencies() {
 }
 
 #[test]
+fn several_checkpoints_show_how_symmetry_comes_and_goes() {
+    let folder = random(&[("conv.weight", &[8, 8, 3, 3]), ("last.weight", &[4, 8, 5, 5])]);
+    let typing = "--group C4 --fields trivial";
+    for (epoch, blend) in [("2", "0.3"), ("10", "0.6"), ("11", "1")] {
+        folder.succeeds(&format!("project model.safetensors epoch_{epoch}.safetensors {typing} --blend {blend}"));
+    }
+    let files = "epoch_10.safetensors epoch_2.safetensors model.safetensors epoch_11.safetensors";
+    let course = folder.json(&format!("audit {files} {typing} --json --html course.html"));
+    let audits = course["audits"].as_array().unwrap();
+    let names: Vec<&str> = audits.iter().map(|audit| audit["model"].as_str().unwrap()).collect();
+    assert_eq!(names, ["epoch_2.safetensors", "epoch_10.safetensors", "epoch_11.safetensors", "model.safetensors"]);
+    let energies: Vec<f64> = audits.iter().map(|audit| audit["total"]["energy"].as_f64().unwrap()).collect();
+    assert!(energies[3] < energies[0] && energies[0] < energies[1] && energies[2] > 0.999_999, "{energies:?}");
+    let page = folder.text("course.html");
+    assert_eq!((page.matches("class=\"chart\"").count(), page.matches(">last.weight</text>").count()), (3, 3));
+    let text = folder.succeeds(&format!("audit {files} {typing}"));
+    assert!(text.starts_with("4 checkpoints under C4, trivial fields") && text.contains("epoch_10"), "{text}");
+    folder.refuses(&format!("audit {files} --group C4"), &["4 checkpoints", "--fields trivial"]);
+    folder.refuses(&format!("audit {files} {typing} --rank"), &["one checkpoint"]);
+}
+
+#[test]
+fn the_verdict_is_for_programs_too_and_tables_fit_a_narrow_terminal() {
+    let folder = random(&[("module.a.long.name.of.a.block.conv.weight", &[8, 8, 3, 3]), ("b.weight", &[16, 8, 3, 3])]);
+    let verdict = |file: &str| folder.json(&format!("audit {file} --group D4 --fields trivial --rank --json"));
+    let found = verdict("model.safetensors");
+    assert_eq!((&found["schema"], &found["verdict"]["typed"][0]["equivariant"]), (&1.into(), &false.into()));
+    assert!(
+        found["verdict"]["symmetries"][0]["group"].is_null() && found["verdict"]["typed"][0]["sampling"] == "unknown"
+    );
+    let element = &found["audits"][0]["layers"][0]["worst_defect"]["element"];
+    assert!(element["number"].as_str().unwrap().parse::<u128>().unwrap() < 8, "{element}");
+    folder.succeeds("project model.safetensors out.safetensors --group D4 --fields trivial");
+    let found = verdict("out.safetensors");
+    assert_eq!(
+        (&found["verdict"]["typed"][0]["equivariant"], &found["verdict"]["text"][1]),
+        (&true.into(), &found["verdict"]["text"][1])
+    );
+    for (command, columns) in
+        [("audit model.safetensors --group D4 --rank", 80), ("audit model.safetensors --group D4 --fields trivial", 80)]
+    {
+        let mut program = assert_cmd::Command::cargo_bin("reynolds").unwrap();
+        let arguments = command.split(' ');
+        let output =
+            program.current_dir(folder.path(".")).env("COLUMNS", columns.to_string()).args(arguments).output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let table = text.lines().filter(|line| line.contains("  ") && !line.contains(" = "));
+        assert!(table.clone().count() > 3, "{text}");
+        table.for_each(|line| assert!(line.chars().count() <= columns, "{line:?}"));
+    }
+}
+
+#[test]
+fn the_manual_and_completions_name_every_command() {
+    let folder = random(&[]);
+    let (man, bash) = (folder.succeeds("man"), folder.succeeds("completions bash"));
+    for word in ["audit", "project", "plan", "completions"] {
+        assert!(man.contains(word) && bash.contains(word), "{word}");
+    }
+    assert!(man.contains(".TH reynolds 1") && man.contains("blend"), "{man}");
+}
+
+#[test]
 fn a_model_in_several_files_is_audited_as_one_and_projected_into_a_folder() {
     let shapes: [(&str, &[usize]); 2] = [("a.weight", &[8, 8, 3, 3]), ("b.weight", &[4, 8, 5, 5])];
     let folder = random(&shapes);

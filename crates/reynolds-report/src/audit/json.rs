@@ -3,10 +3,14 @@
 use anyhow::Result;
 use reynolds::audit::ranking::{Found, Ranking};
 use reynolds::audit::{LayerAudit, Total};
+use reynolds::group::Element;
 use reynolds::plan::Sampling;
 use serde_json::{Value, json};
 
-use super::{AuditReport, DEFECT_NOTE, Typed};
+use super::{AuditReport, Course, DEFECT_NOTE, Typed};
+
+/// Version of the layout of keys: grows when a key goes or changes its meaning, not when one is added.
+pub const SCHEMA: u32 = 1;
 use crate::escape::printable_json;
 
 impl AuditReport {
@@ -16,12 +20,61 @@ impl AuditReport {
     /// If a number cannot be written.
     pub fn json(&self) -> Result<String> {
         let value = json!({
+            "schema": SCHEMA,
             "model": self.file,
+            "verdict": verdict(self),
             "note": DEFECT_NOTE,
             "audits": self.typed.iter().map(audit).collect::<Vec<_>>(),
             "ranking": self.rankings.iter().map(section).collect::<Vec<_>>(),
         });
         Ok(printable_json(&serde_json::to_string_pretty(&value)?) + "\n")
+    }
+}
+
+impl Course {
+    /// The audits of all checkpoints for programs, as pretty JSON.
+    ///
+    /// # Errors
+    /// If a number cannot be written.
+    pub fn json(&self) -> Result<String> {
+        let one = |(file, typed): &(String, Typed)| {
+            let mut value = audit(typed);
+            value["model"] = json!(file);
+            value
+        };
+        let audits = self.checkpoints.iter().map(one).collect::<Vec<_>>();
+        Ok(serde_json::to_string_pretty(&json!({ "schema": SCHEMA, "note": DEFECT_NOTE, "audits": audits }))? + "\n")
+    }
+}
+
+/// What the report says in short, for programs.
+fn verdict(report: &AuditReport) -> Value {
+    let symmetries =
+        report.rankings.iter().map(|ranking| json!({ "what": ranking.what, "group": ranking.found.group }));
+    let typed = report.typed.iter().map(|typed| {
+        json!({
+            "group": typed.group,
+            "fields": typed.fields,
+            "energy": typed.total.energy(),
+            "excess": typed.total.excess(),
+            "equivariant": typed.is_equivariant(),
+            "sampling": typed.network_sampling().map(Sampling::name),
+        })
+    });
+    json!({
+        "symmetries": symmetries.collect::<Vec<_>>(),
+        "typed": typed.collect::<Vec<_>>(),
+        "text": report.verdict(),
+    })
+}
+
+/// An element: its number, its angle and reflection, its rotation and inversion, or its two factors.
+fn element(g: &Element) -> Value {
+    match g {
+        Element::Finite(number) => json!({ "number": number.to_string() }),
+        Element::Planar(planar) => json!({ "angle": planar.angle, "reflected": planar.reflected }),
+        Element::Spatial(spatial) => json!({ "rotation": spatial.rotation, "inverted": spatial.inverted }),
+        Element::Pair(pair) => json!({ "factors": [element(&pair.0), element(&pair.1)] }),
     }
 }
 
@@ -56,7 +109,7 @@ fn layer(layer: &LayerAudit) -> Value {
             "group": worst.group,
             "lower": worst.bracket.lower,
             "upper": worst.bracket.upper,
-            "element": worst.bracket.found.as_ref().map(|g| format!("{g:?}")),
+            "element": worst.bracket.found.as_ref().map(element),
         })
     });
     // Weights that are not finite have no norm and no energy.

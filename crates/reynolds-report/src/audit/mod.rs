@@ -10,18 +10,23 @@
 //! let layers = vec![audit::layer(&resolved.layers[0], &[1.0_f32; 36][..])?];
 //! let total = Total::of(&layers);
 //! let typed = Typed { group: "C4".into(), fields: "trivial".into(), layers, untyped: resolved.untyped, total };
-//! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![] };
+//! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![], pictures: vec![] };
 //! assert!(report.text(false).contains("model.npz under C4, trivial fields"));
 //! assert!(report.page().html().contains("class=\"bar\""));
 //! # Ok::<(), reynolds::Error>(())
 //! ```
 
+mod course;
 mod json;
 mod page;
+mod pictures;
 mod projection;
 mod tables;
 mod text;
 
+pub use course::Course;
+pub use json::SCHEMA;
+pub use pictures::KernelPicture;
 pub use projection::{ProjectedTensor, ProjectionReport};
 
 use reynolds::audit::{LayerAudit, Total, ranking::Ranking};
@@ -36,6 +41,18 @@ pub struct AuditReport {
     pub typed: Vec<Typed>,
     /// Groups compared, for each kind of tensors.
     pub rankings: Vec<Ranking>,
+    /// Kernels to be drawn on the page.
+    pub pictures: Vec<KernelPicture>,
+}
+
+impl AuditReport {
+    /// What the audit comes to, a sentence each: the symmetry of the weights, how much of it each typing has, and whether the network commutes
+    /// at its strides.
+    pub fn verdict(&self) -> Vec<String> {
+        let ranked = self.rankings.iter().map(|ranking| format!("{}: {}", ranking.what, ranking.verdict()));
+        let typed = self.typed.iter().map(Typed::verdict);
+        ranked.chain(typed).chain(self.typed.iter().find_map(Typed::sampling)).collect()
+    }
 }
 
 /// One model through one typing.
@@ -54,6 +71,39 @@ pub struct Typed {
 }
 
 impl Typed {
+    /// The excess from which on a model is called nearly equivariant.
+    const NEARLY: f64 = 0.9;
+
+    /// Whether all weights together are equivariant, up to rounding of single precision; `None` where nothing was measured.
+    fn is_equivariant(&self) -> Option<bool> {
+        self.total.energy().map(|energy| 1.0 - energy < 1e-6)
+    }
+
+    fn verdict(&self) -> String {
+        let Some((energy, excess)) = self.total.energy().zip(self.total.excess()) else {
+            return format!("{}, {}: nothing that the group moves was measured.", self.group, typing(&self.fields));
+        };
+        let word = match excess {
+            _ if self.is_equivariant() == Some(true) => "equivariant",
+            excess if excess >= Self::NEARLY => "nearly equivariant",
+            excess if excess > 0.1 => "partly equivariant",
+            excess if excess > -0.1 => "no more equivariant than chance",
+            _ => "less equivariant than chance",
+        };
+        let (group, typing, chance) = (&self.group, typing(&self.fields), self.total.chance);
+        format!("{group}, {typing}: {word} (energy {energy:.4}, by chance {chance:.4}).")
+    }
+
+    /// What the strides and paddings of all convolutions do together.
+    fn network_sampling(&self) -> Option<Sampling> {
+        let all = self.layers.iter().filter(|layer| !layer.tensor.acts_trivially()).filter_map(|l| l.tensor.sampling);
+        all.reduce(|a, b| match (a, b) {
+            (Sampling::Breaks, _) | (_, Sampling::Breaks) => Sampling::Breaks,
+            (Sampling::Unknown, _) | (_, Sampling::Unknown) => Sampling::Unknown,
+            _ => Sampling::Commutes,
+        })
+    }
+
     /// What is known of strides and paddings, in one line.
     fn sampling(&self) -> Option<String> {
         let line = sampling(self.layers.iter().map(|layer| &layer.tensor))?;

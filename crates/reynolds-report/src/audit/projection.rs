@@ -4,7 +4,7 @@ use reynolds::plan::Role;
 
 use super::{number, shape};
 use crate::Table;
-use crate::terminal::printable;
+use crate::terminal::{printable, width};
 
 /// The share of ‖W‖ beyond which a reader is warned that the network will compute something else.
 const FAR: f64 = 0.3;
@@ -45,7 +45,7 @@ impl ProjectionReport {
     /// The report for a terminal.
     pub fn text(&self, colour: bool) -> String {
         let mut table = Table::new(["tensor", "shape", "role", "‖W‖", "moved", "of ‖W‖"]);
-        table.left_columns(3);
+        table.left_columns(3).spare([2, 1]);
         let share = |moved: f64, norm: f64| format!("{:.2} %", if norm > 0.0 { 100.0 * moved / norm } else { 0.0 });
         for ProjectedTensor { name, shape: sizes, role, norm, moved } in &self.tensors {
             let numbers = [number(*norm), number(*moved), share(*moved, *norm)];
@@ -57,7 +57,8 @@ impl ProjectionReport {
         table.row(head.into_iter().chain([number(norm), number(moved), share(moved, norm)]));
         let [from, to] = [&self.from, &self.to].map(|path| printable(path));
         let replaced = if self.replaced { " (replaced)" } else { "" };
-        let mut text = format!("{from} -> {to}{replaced}, onto {}\n\n{}", self.group, table.text(colour));
+        let mut text =
+            format!("{from} -> {to}{replaced}, onto {}\n\n{}", self.group, table.fitted(width()).text(colour));
         if moved > FAR * norm {
             text += &format!(
                 "\nThe projection moved {:.0} % of ‖W‖: expect the accuracy to be lost; train with the penalty first, or blend (--blend)\n",

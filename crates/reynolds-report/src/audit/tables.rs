@@ -11,7 +11,7 @@ use crate::table::Table;
 pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAudit>, shares: usize) -> Table {
     let heads = "layer, shape, fields, W−P(W) lies in, ‖W‖, energy, chance, dim, excess, ‖W−P(W)‖, worst";
     let mut table = Table::new(heads.split(", "));
-    table.left_columns(4).sortable();
+    table.left_columns(4).sortable().spare([3, 2, 4, 7, 9, 6]);
     for layer in layers {
         let mut row: Vec<Cell> =
             vec![layer.tensor.name.as_str().into(), shape(&layer.tensor.shape).into(), fields(layer).into()];
@@ -58,7 +58,7 @@ pub(super) fn total(total: &Total) -> [Cell; 11] {
 pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
     let mut table =
         Table::new(["layer", "shape", "trivial: energy", "chance", "excess", "regular: energy", "chance", "excess"]);
-    table.left_columns(2);
+    table.left_columns(2).spare([1, 3, 6]);
     let cells = |layer: Option<&LayerAudit>| -> [Cell; 3] {
         match layer {
             Some(layer) if !layer.tensor.acts_trivially() && layer.not_finite.is_none() => [
@@ -92,7 +92,7 @@ pub(super) fn side_by_side(trivial: &Typed, regular: &Typed) -> Table {
 pub(super) fn candidates(ranking: &Ranking) -> Table {
     let heads = ["group", "indistinguishable from", "energy", "chance", "excess", "z", "p"];
     let mut table = Table::new(heads);
-    table.left_columns(2).sortable();
+    table.left_columns(2).sortable().spare([3, 4]);
     for row in &ranking.groups {
         let total = &row.total;
         table.row([

@@ -1,7 +1,7 @@
 //! The audit on a terminal.
 
 use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, fields_to_try, is_constant, tables, typing};
-use crate::terminal::printable;
+use crate::terminal::{printable, width};
 use reynolds::plan::Untyped;
 
 impl AuditReport {
@@ -18,13 +18,14 @@ impl AuditReport {
                      Neither is known: choose one with --fields, or type layers with --plan.\n\n",
                     trivial.group
                 );
-                text += &tables::side_by_side(trivial, regular).text(colour);
+                text += &tables::side_by_side(trivial, regular).fitted(width()).text(colour);
             }
             typed => {
                 for typed in typed {
                     text += &format!("{file} under {}, {}\n\n", typed.group, typing(&typed.fields));
                     let listed = typed.layers.iter().filter(|layer| !is_constant(layer));
-                    text += &tables::layers(typed, listed, 1).row(tables::total(&typed.total)).text(colour);
+                    text +=
+                        &tables::layers(typed, listed, 1).row(tables::total(&typed.total)).fitted(width()).text(colour);
                 }
             }
         }
@@ -43,9 +44,9 @@ impl AuditReport {
         for ranking in &self.rankings {
             text += &format!("\nWhich symmetry? {}\n{}\n", printable(&ranking.what), ranking.verdict());
             text += &fields_to_try(ranking).map_or("\n".into(), |hint| format!("{hint}\n\n"));
-            text += &tables::candidates(ranking).text(colour);
+            text += &tables::candidates(ranking).fitted(width()).text(colour);
             if ranking.layers.len() > 1 {
-                text += &format!("\n{}", tables::found(ranking).text(colour));
+                text += &format!("\n{}", tables::found(ranking).fitted(width()).text(colour));
             }
         }
         if !self.rankings.is_empty() {

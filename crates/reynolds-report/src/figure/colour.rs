@@ -47,7 +47,7 @@ const SEQUENTIAL: [Colour; 4] =
     [Colour(0xfb, 0xfb, 0xf9), Colour(0xb5, 0xd0, 0xe3), Colour(0x4f, 0x8f, 0xbf), Colour(0x0d, 0x3f, 0x75)];
 
 /// Red for −1, near white for 0, blue for 1; clamped beyond, grey for NaN.
-pub(super) fn diverging(value: f64) -> Colour {
+pub(crate) fn diverging(value: f64) -> Colour {
     between(&DIVERGING, (value + 1.0) / 2.0)
 }
 

@@ -26,6 +26,7 @@ mod sheet;
 mod svg;
 
 pub use colour::Colour;
+pub(crate) use colour::diverging;
 pub use field::Field;
 pub use heat_map::{HeatMap, Shading};
 pub use line_chart::LineChart;

@@ -4,6 +4,7 @@
 
 mod cli;
 mod html;
+mod networks;
 
 use std::fs;
 use std::path::PathBuf;

@@ -139,7 +139,7 @@ def arguments():
     parser.add_argument("--only", metavar="PATTERN", help="rows whose names match, such as 'conv-*'")
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, into target/compare")
     parser.add_argument("--clone", action="store_true", help="also from clone to first result: minutes and gigabytes")
-    parser.add_argument("--compile", action="store_true", help="also torch.compile in training steps: minutes of compiling a network")
+    parser.add_argument("--compile", action="store_true", help="also torch.compile in training steps on a processor: minutes of compiling a network")
     begin = parser.add_mutually_exclusive_group()
     begin.add_argument("--resume", action="store_true", help="skip the rows that were measured at this commit")
     begin.add_argument("--fresh", action="store_true", help="start a new file")

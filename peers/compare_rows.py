@@ -64,7 +64,20 @@ def penalties(quick, device):
             agreement.values("value") if given else None, note=note,
         )
         found.append(Batch((row, value), weights, rounds=1 if size == "1e8" and device == "cpu" else 0))
-    return found + (package(quick) if device == "cpu" else [])
+    return found + (package(quick) if device == "cpu" else [package_in_a_graph()])
+
+
+def package_in_a_graph():
+    """10⁷ weights of a PyTorch module, replayed from a CUDA graph with a λ_⊥ that may change in between."""
+    script = ("{python}", "{peers}/penalty.py", "--weights", "1e7", "--limit", "5", "--repeats", "31", "--device", "{device}", "--graph", "--json", "--forms")
+    peers = {"flat-compiled": "PyTorch, one flat index, torch.compile", "orbits-compiled": "PyTorch, orbit index, torch.compile"}
+    checked = "as at 10⁶: the same code"
+    theirs = tuple(Side(who, (*script, ",".join(peers)), {"form": form}, also=COMPILING, checked=checked) for form, who in peers.items())
+    rows = []
+    for form, words, compared in (("package", "the gradient", theirs), ("package-decoupled", "the decoupled step", ())):
+        title = f"10,000,000 weights of a PyTorch module, by the Python package: {words}, in a CUDA graph"
+        rows.append(Row(f"penalty-{form}-graph", PENALTY, title, Side("reynolds", (*script, form), {"form": form}), compared))
+    return Batch(tuple(rows))
 
 
 def package(quick):

@@ -109,7 +109,7 @@ def measure(options, mode, batch_size, precision, layout, context):
 
     if cuda:
         torch.cuda.reset_peak_memory_stats()
-    call = torch.compile(network) if options.compile else network
+    call = report.compiled(network, options)
     step = Step(network, call, mode, SAMPLE_WEIGHT[options.network], options.strength)
     peak, compiling = 0.0, time.perf_counter()
     first = step(optimiser, batch, autocast).item()
@@ -138,7 +138,8 @@ def measure(options, mode, batch_size, precision, layout, context):
         "side": options.side,
         "precision": precision,
         "layout": layout,
-        "compiled": options.compile,
+        "compiled": bool(options.compile),
+        "compile_mode": options.compile,
         "graph": options.graph,
         "device": options.device,
         "train_ms": train,
@@ -186,7 +187,7 @@ def main():
     parser.add_argument("--blocks", type=int, default=3)
     parser.add_argument("--responses", choices=("all", "sums"), default="all", help="of ACDNet: all 256, as published, or their sums alone")
     parser.add_argument("--strength", type=float, default=1.0, help="of the projection penalty")
-    parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
+    report.compiling(parser)
     parser.add_argument("--fused", action="store_true", help="the fused Adam; PyTorch's default is the other")
     parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--no-inference", action="store_true")

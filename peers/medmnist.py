@@ -102,7 +102,7 @@ def measure(options, model, group, batch, precision, layout):
     inputs, labels = volumes(batch), torch.randint(options.classes, (batch,), device=options.device)
     if cuda:
         torch.cuda.reset_peak_memory_stats()
-    call = torch.compile(network) if options.compile else network
+    call = report.compiled(network, options)
     step = Step(network, call, penalty, precision, options)
     compiling = time.perf_counter()
     first = step(inputs, labels).item()
@@ -131,7 +131,8 @@ def measure(options, model, group, batch, precision, layout):
         "batch": batch,
         "precision": precision,
         "layout": layout,
-        "compiled": options.compile,
+        "compiled": bool(options.compile),
+        "compile_mode": options.compile,
         "graph": options.graph,
         "device": options.device,
         "train_ms": train,
@@ -174,7 +175,7 @@ def main():
     parser.add_argument("--no-inference", action="store_true")
     parser.add_argument("--lambda-g", type=float, default=1e-3)
     parser.add_argument("--lambda-perp", type=float, default=1.0)
-    parser.add_argument("--compile", action="store_true", help="the network by torch.compile, which happens in the first step, not timed")
+    report.compiling(parser)
     parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--steps", type=int, default=20)
     parser.add_argument("--warmup", type=int, default=5)

@@ -10,7 +10,8 @@ Forms: tape, layer by layer as one would write it (rot90 and roll, mean, one bac
 written down and added to each parameter's; stacked, the closed form on one tensor of all layers, which equal layers alone allow; flat, one
 index for all layers, closed form added to a flat gradient; flat-tape, the same index on the tape; orbits, what reynolds does: the members of each
 orbit gathered, their mean, and that gathered back, closed form; flat-compiled and orbits-compiled, those by torch.compile, which fuses what it
-can (`compile_seconds`, of both functions, are not in the others; less where its cache has them); package, our Python package on a module. `seconds` is the gradient alone, `with_value` both; the tape has no gradient
+can (`compile_seconds`, of both functions, are not in the others; less where its cache has them); package, our Python package on a module, and
+package-decoupled, its step of its own. --graph replays the gradient from a CUDA graph, for the package with a λ_⊥ that lies on the device. `seconds` is the gradient alone, `with_value` both; the tape has no gradient
 without a value. --check compares the gradients and values of the forms instead of timing them. Channel 4p + α of a regular field is its
 orientation α. --weights-file has an array `weights` [layers, c, c, k, k], and --out takes `gradient` of the last form. Beside them a step of
 Adam on as many numbers and a copy of them. Needs torch and NumPy only.
@@ -36,7 +37,7 @@ else:
 LAMBDA_G, LAMBDA_PERP = 1e-3, 1e-1
 """Those of `reynolds bench penalty`."""
 
-BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40, "flat-compiled": 48, "orbits-compiled": 40, "package": 12}
+BYTES = {"tape": 40, "closed": 12, "stacked": 24, "flat": 48, "flat-tape": 60, "orbits": 40, "flat-compiled": 48, "orbits-compiled": 40, "package": 12, "package-decoupled": 12}
 """Bytes a weight that a form has in use at most, weights and gradient included (measured at 1e7 on the CPU, rounded up)."""
 
 
@@ -183,6 +184,8 @@ class Orbits(Flat):
 class Package(Closed):
     """Our own Python package, on the parameters of a module."""
 
+    step = "gradient"
+
     def __init__(self, weights):
         import reynolds
 
@@ -191,8 +194,10 @@ class Package(Closed):
         for layer, values in zip(self.model, weights):
             layer.weight.data.copy_(values)
             layer.weight.grad = torch.zeros_like(layer.weight)
-        strengths = {"lambda_g": LAMBDA_G, "lambda_perp": LAMBDA_PERP}
-        self.penalty = reynolds.Penalty(self.model, reynolds.Plan.uniform("C4", "regular"), step="gradient", **strengths)
+        on_device = weights.is_cuda
+        strengths = {"lambda_g": LAMBDA_G, "lambda_perp": weights.new_tensor(LAMBDA_PERP, dtype=torch.float64) if on_device else LAMBDA_PERP}
+        self.penalty = reynolds.Penalty(self.model, reynolds.Plan.uniform("C4", "regular"), step=self.step, **strengths)
+        self.rate = weights.new_tensor(1e-9, dtype=torch.float64) if on_device else 1e-9
 
     def __call__(self, wanted=True):
         self.penalty.add_grad_()
@@ -200,6 +205,16 @@ class Package(Closed):
 
     def gradient(self):
         return torch.stack([layer.weight.grad for layer in self.model])
+
+
+class PackageDecoupled(Package):
+    """The same, its step in place of the gradient."""
+
+    step = "decoupled"
+
+    def __call__(self, wanted=True):
+        self.penalty.step_(self.rate)
+        return self.penalty.value() if wanted else 0
 
 
 class Compiled:
@@ -227,6 +242,7 @@ FORMS = {
     "flat-compiled": lambda weights: Compiled(Flat(weights)),
     "orbits-compiled": lambda weights: Compiled(Orbits(weights)),
     "package": Package,
+    "package-decoupled": PackageDecoupled,
 }
 
 
@@ -296,7 +312,10 @@ def measure(name, weights, options, wait):
     if options.out:
         numpy.savez(options.out, gradient=gradient)
     with_value, repeats = timed(form, options, wait)
-    seconds = with_value if form.tape else timed(lambda: form(wanted=False), options, wait)[0]
+    alone = (lambda: form()) if form.tape else (lambda: form(wanted=False))
+    if options.graph:
+        alone = report.graphed(alone)
+    seconds = with_value if form.tape and not options.graph else timed(alone, options, wait)[0]
     more = {"with_value": with_value, "build_seconds": build, "repeats": repeats, "device": options.device, "threads": torch.get_num_threads()}
     return names | {"seconds": seconds, "value": value} | more | {"versions": report.versions("torch")}
 
@@ -328,7 +347,7 @@ def main():
     parser.add_argument("--weights", default="1e6", help="sizes, with commas between them")
     parser.add_argument("--weights-file", type=pathlib.Path, help="an .npz instead")
     parser.add_argument("--out", type=pathlib.Path, help="an .npz for the gradient")
-    parser.add_argument("--forms", default=",".join(name for name in FORMS if name != "package"), help="some of them, with commas between them")
+    parser.add_argument("--forms", default=",".join(name for name in FORMS if not name.startswith("package")), help="some of them, with commas between them")
     parser.add_argument("--channels", type=int, default=36)
     parser.add_argument("--kernel", type=int, default=5)
     parser.add_argument("--device", default="cpu")
@@ -336,6 +355,7 @@ def main():
     parser.add_argument("--limit", type=float, default=20.0, help="seconds for the calls of a row")
     parser.add_argument("--memory", type=float, default=12.0, help="GB on the CPU that a form may take")
     parser.add_argument("--threads", type=int, default=0, help="0: as PyTorch likes")
+    parser.add_argument("--graph", action="store_true", help="the gradient without the value replayed from a CUDA graph")
     parser.add_argument("--check", action="store_true", help="compare the forms with the tape and time nothing")
     parser.add_argument("--json", action="store_true", help="one JSON object a row instead of text")
     options = parser.parse_args()

@@ -28,6 +28,28 @@ def timed(call, options, synchronise):
     return statistics.median(times)
 
 
+def compiling(parser):
+    """The option of torch.compile."""
+    words = "the network by torch.compile in this mode, which happens in the first step, not timed"
+    parser.add_argument("--compile", nargs="?", const="default", choices=("default", "reduce-overhead"), help=words)
+
+
+def compiled(network, options):
+    """The network as a function, by torch.compile if that is asked for."""
+    if not options.compile:
+        return network
+    import torch
+
+    call = torch.compile(network, mode=None if options.compile == "default" else options.compile)
+
+    def step(*inputs):
+        if options.compile == "reduce-overhead" and not torch.is_grad_enabled():
+            torch.compiler.cudagraph_mark_step_begin()
+        return call(*inputs)
+
+    return step
+
+
 def graphed(step):
     """A step in a CUDA graph, warmed up and captured on a side stream; each call replays it and returns the one result."""
     import torch

@@ -263,10 +263,10 @@ def rollout(network, frames, targets, kernels):
     return loss
 
 
-def train_step(network, optimiser, frames, targets, options):
+def train_step(network, call, optimiser, frames, targets, options):
     optimiser.zero_grad()
     kernels = network.kernels() if options.assemble == "once" else None
-    loss = rollout(network, frames, targets, kernels)
+    loss = rollout(call, frames, targets, kernels)
     if options.reg:
         loss = loss + options.strength * network.penalty(kernels)
     loss.backward()
@@ -285,7 +285,8 @@ def measure(options):
     frames = torch.randn(shape, device=options.device).contiguous(memory_format=memory)
     targets = torch.randn(options.batch, options.out_length, 2, *shape[2:], device=options.device)
     synchronise = torch.cuda.synchronize if cuda else lambda: None
-    step = lambda: train_step(network, optimiser, frames, targets, options)  # noqa: E731
+    call = report.compiled(network, options)
+    step = lambda: train_step(network, call, optimiser, frames, targets, options)  # noqa: E731
     first = step().item()
     if options.graph:
         step = report.graphed(step)
@@ -421,6 +422,7 @@ def main():
     parser.add_argument("--channels-last", default=0, **switch)
     parser.add_argument("--cudnn-benchmark", default=0, **switch)
     parser.add_argument("--tf32-matmul", default=0, **switch, help="convolutions use TF32 by PyTorch's default, products do not")
+    report.compiling(parser)
     parser.add_argument("--graph", action="store_true", help="the whole step, Adam included, in a CUDA graph, captured after the first; not timed")
     parser.add_argument("--json", action="store_true", help="one JSON line instead of text")
     parser.add_argument("--check", action="store_true", help="assert parameter counts, symmetry and penalties; measure nothing")
@@ -433,7 +435,12 @@ def main():
     options.hidden, options.banks, options.batch = options.hidden or hidden, options.banks or banks, options.batch or batch
     torch.backends.cudnn.benchmark = bool(options.cudnn_benchmark)
     torch.backends.cuda.matmul.allow_tf32 = bool(options.tf32_matmul)
-    measure(options)
+    try:
+        measure(options)
+    except RuntimeError as error:
+        if not options.compile:
+            raise
+        print(json.dumps({"row": f"PyTorch: {options.model}", "error": report.cannot_compile(error)}), flush=True)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent.parent / "scripts" / "gpu.sh"
 # Leaves what a build would.
-CARGO = "#!/bin/sh\nmkdir -p target/release && touch target/release/reynolds target/release/reynolds-paper\n"
+CARGO = "#!/bin/sh\nmkdir -p target/release && touch target/release/reynolds target/release/reynolds-paper target/release/lib_reynolds.so\n"
 
 
 class Pack(unittest.TestCase):
@@ -25,7 +25,10 @@ class Pack(unittest.TestCase):
             root = pathlib.Path(folder)
             (root / "scripts").mkdir()
             shutil.copy(SCRIPT, root / "scripts")
-            for name, text in (("cargo", CARGO), ("git", "#!/bin/sh\necho abc\n"), ("strip", "#!/bin/sh\n")):
+            for part in ("reynolds", "tests"):
+                (root / "python" / part).mkdir(parents=True)
+            nothing = "#!/bin/sh\n"
+            for name, text in (("cargo", CARGO), ("git", "#!/bin/sh\necho abc\n"), ("strip", nothing), ("python3", nothing)):
                 path = root / "bin" / name
                 path.parent.mkdir(exist_ok=True)
                 path.write_text(text)

@@ -4,9 +4,10 @@
 #   scripts/gpu.sh run WHAT [OUT]     there: python3 with torch 2.11.0 and NumPy; leaves results in OUT (default results/gpu)
 # Where both are one machine `scripts/gpu.sh run compare` is enough: it packs first if nothing is packed.
 # WHAT is tests (those that only a GPU can run), compare (the rows of peers/compare.py that a GPU has, stopped after STOP=400 seconds, 0 =
-# never, and then its last line is the command that goes on), method (SO(2) on both devices,
-# the penalty in a step of 72 convolutions), graphs (training steps with and without a CUDA graph, beside PyTorch's in one),
-# penalty (its gradient and its decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
+# never, and then its last line is the command that goes on), method (SO(2) on both devices, the penalty in a step of 72 convolutions),
+# graphs (training steps with and without a CUDA graph, beside PyTorch's in one), overheads (what the penalty adds in the smoke networks,
+# and in the spectral norm), python (the Python package: its tests and its penalty in a CUDA graph), penalty (its gradient and its
+# decoupled steps by themselves), smoke-speed, ct-speed or medmnist-speed (training steps beside PyTorch),
 # ct-penalty or medmnist-penalty (what the penalty adds to a step), smoke-data or ct-data (the sets, on the processors), or a
 # table or figure, which STOP=SECONDS stops in time and a second call goes on with: smoke-table, table-ct, table-norms, fig-ct,
 # table-medmnist, table-medmnist-efficiency, fig-sensitivity, fig-confusion, fig-shapes.
@@ -54,7 +55,13 @@ pack() {
     cp "${CARGO_TARGET_DIR:-target}"/release/reynolds{,-paper} carry/
     built reynolds-torch gpu test-gpu
     built reynolds-train run test-train
-    strip carry/* || true
+    # The Python package, without what maturin adds to a wheel, and what its tests need.
+    PYO3_BUILD_EXTENSION_MODULE=1 cargo build --release -p reynolds-python
+    mkdir -p carry/python && cp -r python/reynolds python/tests carry/python/
+    cp "${CARGO_TARGET_DIR:-target}"/release/lib_reynolds.so carry/python/reynolds/_reynolds.abi3.so
+    strip carry/python/reynolds/_reynolds.abi3.so
+    python3 -m pip install --quiet --target carry/python pytest || echo "pack: packed without pytest" >&2
+    find carry -maxdepth 1 -type f -exec strip {} + || true
     git rev-parse HEAD > carry/commit
     ls -l carry
 }
@@ -76,6 +83,28 @@ print(json.dumps({"commit": sys.argv[1], "device": torch.cuda.get_device_name(0)
 tests() {
     carry/test-gpu --include-ignored --test-threads 1 2>&1
     carry/test-train --test-threads 1 cuda:: 2>&1
+}
+
+# What the penalty adds to steps of the smoke networks at the published sizes, and to those of DICDNet in two norms.
+overheads() {
+    {
+        for model in "rotation rsteer 92 1 16" "rotation rgroup 130 3 16" "translation rgroup 128 2 8" "scaling rsteer 48 1 8"; do
+            read -r kind architecture hidden banks batch <<< "$model"
+            our_step "smoke --batch $batch --set data.kind=$kind --set model.architecture=$architecture --set model.hidden=$hidden --set model.banks=$banks" \
+                --pairs "${PAIRS:-60}" --set penalty.lambda_perp=1e-4
+        done
+        for norm in frobenius spectral; do
+            our_step "ct --set train.precision=bf16 --batch 4" --pairs "${PAIRS:-60}" --set penalty.lambda_perp=1 --set "penalty.norm=$norm"
+        done
+    } | tee "$out/overheads.jsonl"
+}
+
+# The tests of the Python package that need a GPU, and its gradient and decoupled step by themselves.
+python() {
+    export PYTHONPATH="$PWD/carry/python${PYTHONPATH:+:$PYTHONPATH}"
+    python3 -m pytest -q -p no:cacheprovider carry/python/tests/test_cuda.py 2>&1 || true
+    python3 peers/penalty.py --device cuda:0 --weights 9.4e6,1e7 --forms package,package-decoupled,flat-compiled,orbits-compiled \
+        --graph --repeats 200 --json | tee "$out/python.jsonl"
 }
 
 method() {
@@ -139,6 +168,7 @@ our_step() {
 # The penalty at 1e6, 1e7 and 1e8 weights; training steps of the networks with and without it; sample-based versus projection. Without
 # OUT into results/. Stops after STOP seconds (400; 0 = never) and says what goes on. COMPARE_ARGS are further options.
 compare() {
+    export PYTHONPATH="$PWD/carry/python${PYTHONPATH:+:$PYTHONPATH}"
     # shellcheck disable=SC2086
     timeout -s INT "${STOP:-400}" python3 peers/compare.py --reynolds carry/reynolds --device cuda:0 --rounds "${ROUNDS:-2}" \
         --out "${given_out:-results}" ${COMPARE_ARGS:-} 2>&1 | tee "$out/compare-gpu.txt" || {
@@ -231,12 +261,12 @@ case "${1:-}" in
         out="${given_out:-results/gpu}"
         mkdir -p "$out"
         case "${2:-}" in
-            tests | compare | method | graphs | penalty | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
+            tests | compare | method | graphs | overheads | python | penalty | smoke-speed | smoke-data | ct-speed | ct-penalty | ct-data | medmnist-speed | medmnist-penalty)
                 machine && "${2//-/_}" ;;
             smoke-table) machine && table table-smoke ;;
             table-ct | table-norms | fig-ct) machine && table "$2" ;;
             table-medmnist | table-medmnist-efficiency | fig-sensitivity | fig-confusion | fig-shapes) machine && table "$2" ;;
-            *) sed -n '2,13s/^# //p' "$0"; exit 2 ;;
+            *) sed -n '2,14s/^# //p' "$0"; exit 2 ;;
         esac ;;
-    *) sed -n '2,13s/^# //p' "$0"; exit 2 ;;
+    *) sed -n '2,14s/^# //p' "$0"; exit 2 ;;
 esac

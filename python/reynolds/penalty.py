@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor, nn
 
-from . import _reynolds, models, show
+from . import _reynolds, cuda, models, show
 from ._reynolds import Error
 from .hooks import Hooks
 from .layer import Layer, _Common, over_shards, pair, together, write
@@ -133,7 +133,7 @@ class Penalty:
             named = {name: value[0] for name, value in named.items() if value.dim() > 0}
         # Running statistics beside the parameters are typed with them, but not penalised.
         layers = plan.resolve({name: value for name, value in named.items() if not _matches(name, exclude)})
-        self._layers = layers
+        self._layers, self._kernels = layers, cuda.AllKernels(layers)
         self.layers: list[Layer] = []
         shared: dict[int, Tiles] = {}
         #: Parameters that are not penalised, with the reasons.
@@ -220,11 +220,24 @@ class Penalty:
                 rest.append((layer, None))
         if direct:
             self._settings.add_gradient(self._layers, direct)
+        if self.form == "squared" and self.norm == "frobenius":
+            rest = self._add_by_kernels([layer for layer, _ in rest], scale)
         for stack, _, members in self._together(rest):
             gradient = self._gradient(stack, squares.get(stack.name)) * scale
             grads = [layer.local(layer.parameter.grad) for layer in members if layer.parameter.grad is not None]
             rows = [gradient] if len(members) == 1 else gradient.unbind()
             torch._foreach_add_(grads, [row.reshape(grad.shape).to(grad.dtype) for row, grad in zip(rows, grads)])
+
+    def _add_by_kernels(self, chosen: list[Layer], scale: Tensor | float) -> list[tuple[Layer, None]]:
+        """Adds the gradients that kernels of a GPU can add; the other layers."""
+        groups, rest = self._kernels.split([(layer, None) for layer in chosen], graded=True)
+        for kernels, pairs in groups:
+            layers = [layer for layer, _ in pairs]
+            kernels.add_gradient(layers, kernels.slopes(layers, self._both(), scale))
+        return rest
+
+    def _both(self) -> cuda.Strengths:
+        return cuda.Strengths(self.lambda_g, self.lambda_perp, self.whole)
 
     def _together(self, layers: list[tuple[Layer, _Common]]) -> Iterator[tuple[Layer, _Common, list[Layer]]]:
         """Equal layers in one; not where a norm needs them on the host, or a layer remembers since when it has been equivariant."""
@@ -262,6 +275,11 @@ class Penalty:
             else:
                 direct.append(layer)
                 jobs.append((*at, float(lr), *self._floats(layer)))
+        if self.form == "squared":
+            groups, rest = self._kernels.split(rest, graded=False)
+            for kernels, pairs in groups:
+                chosen = [layer for layer, _ in pairs]
+                kernels.rescale(chosen, kernels.factors(chosen, self._both(), pairs[0][1], skip))
         for stack, lr, members in self._together(rest):
             self._shrink(stack, lr, skip, squares.get(stack.name))
             if len(members) > 1:

@@ -8,6 +8,8 @@ torch = pytest.importorskip("torch")
 
 import reynolds as rn  # noqa: E402
 
+from reynolds import cuda  # noqa: E402
+
 from torch import nn  # noqa: E402
 
 if not torch.cuda.is_available():
@@ -104,6 +106,48 @@ def test_a_captured_step_has_strengths_that_change_between_replays(step_kind):
     assert replayed == pytest.approx(plain, rel=1e-8)
     if step_kind == "decoupled":
         assert replayed[0] > replayed[1] > 2 * replayed[2]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"lambda_g": 0.1},
+        {"lambda_g": 0.1, "whole": True},
+        {"strengths": {"2.*": 0.3}},
+        {"lambda_g": torch.tensor(0.1, device="cuda")},
+        {"step": "gradient", "lambda_g": 0.1, "strengths": {"2.*": 0.3}},
+        {"step": "gradient", "lambda_g": 0.1, "whole": True},
+    ],
+)
+def test_kernels_do_what_torch_operations_do(monkeypatch, dtype, more):
+    suits, trained = cuda._suits, []
+    for by_kernels in (True, False):
+        monkeypatch.setattr(cuda, "_suits", suits if by_kernels else lambda *_: False)
+        model = network(dtype).cuda()
+        groups = [{"params": model[0].parameters(), "lr": 0.02}, {"params": model[2].parameters(), "lr": 0.05}]
+        optimizer = torch.optim.SGD(groups)
+        penalty = rn.Penalty(model, PLAN, lambda_perp=0.5, **more)
+        penalty.attach(optimizer)
+        step = step_of(model, optimizer, batch(model))
+        for _ in range(5):
+            step()
+        penalty.add_grad_(torch.tensor(0.5, device="cuda"))
+        assert any(penalty._kernels._known.values()) == by_kernels
+        trained.append([tensor for parameter in model.parameters() for tensor in (parameter.detach(), parameter.grad)])
+    for ours, theirs in zip(*trained):
+        tolerance = 1e-5 if dtype == torch.float32 else 1e-12
+        torch.testing.assert_close(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+def test_tensors_that_kernels_do_not_take_are_left_to_torch_operations():
+    model = network(torch.float32).cuda().to(memory_format=torch.channels_last)
+    model[0].bias.data = model[0].bias.data.to(torch.float64)
+    penalty = rn.Penalty(model, PLAN, lambda_perp=5.0)
+    before = penalty.residual()
+    penalty.step_(0.1)
+    assert penalty.residual() == pytest.approx(before / 2, rel=1e-4)
+    assert [key[1] for key in penalty._kernels._known] == [torch.float64, torch.float32]  # the biases alone
 
 
 def test_a_scaler_that_skips_a_step_shrinks_nothing():

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import reynolds as rn  # noqa: E402
+from reynolds import _reynolds  # noqa: E402
 from reynolds.tiles import Tiles  # noqa: E402
 
 from torch import nn  # noqa: E402
@@ -537,3 +538,20 @@ def test_weights_that_the_plan_leaves_out_are_named():
     model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.ReLU(), nn.Conv2d(8, 8, 3))
     with pytest.warns(UserWarning, match=r"not penalised, .* 0\.weight: 3 input channels .*Plan\.infer"):
         rn.Penalty(model, rn.Plan.uniform("C4", "regular"), lambda_perp=1.0)
+
+
+def test_kernels_of_a_gpu_refuse_what_would_not_be_there():
+    penalty = rn.Penalty(network(), PLAN, lambda_perp=1.0)
+    kernels = _reynolds.Kernels.of(penalty._layers, [layer.number for layer in penalty.layers[:2]])
+    members, shares = kernels.tables()
+    assert len(members) == 4 * sum(layer.size for layer in penalty.layers[:2]) and len(shares) % 16 == 0
+    assert _reynolds.Kernels.of(penalty._layers, [0] * 129) is None
+    for call, words in {
+        (lambda: _reynolds.Kernels.of(penalty._layers, [99])): "expected a number below",
+        (lambda: kernels.prepare(0, False, 0, 8)): "multiple of 4, found 0x0",
+        (lambda: kernels.rescale(0, [8, 8], 8)): "expected kernels that were prepared",
+    }.items():
+        with pytest.raises(rn.Error, match=words):
+            call()
+    if not torch.cuda.is_available():
+        assert not kernels.prepare(0, False, 8, 8)  # no driver

@@ -75,6 +75,17 @@ def graphs(root):
             *markdown(["network", "penalty", "step without", "added", "95 % interval, µs", "pairs"], added)]
 
 
+def overheads(root):
+    """What the penalty adds to steps of the smoke networks, and in the spectral norm."""
+    rows = []
+    for found in jsonl(root / "results/gpu/overheads.jsonl"):
+        added = found["pairs"]
+        share = added["added_us"] / added["without_us"]
+        rows.append([network(found), found["norm"], f"{added['without_us'] / 1000:.2f} ms", f"{added['added_us']:.0f} µs ({share:.2%})",
+                     f"[{added['low_us']:.0f}, {added['high_us']:.0f}]", added["pairs"]])
+    return markdown(["network", "norm", "step without", "added", "95 % interval, µs", "pairs"], rows)
+
+
 def network(found):
     """Network and minibatch of a row of `bench step`."""
     settings = {key.split(".")[-1]: value.strip('"') for key, value in found["settings"].items()}
@@ -118,6 +129,8 @@ def page(root):
         lines += [f"## {title}", "", f"`{command}`", "", *compare_table.table(results), ""]
     lines += ["## How cost grows", "", *scaling(root, "scaling"), "### The penalty on a GPU", "", *scaling(root, "scaling-gpu")]
     lines += ["## What the penalty adds to a training step", "", origin(root, "ct-penalty", "medmnist-penalty"), "", *pairs(root), ""]
+    if (root / "results/gpu/overheads.jsonl").exists():
+        lines += [origin(root, "overheads"), "", *overheads(root), ""]
     if (root / "results/gpu/graphs.jsonl").exists():
         lines += ["## Steps in CUDA graphs", "", origin(root, "graphs") + " PyTorch: the whole step, Adam included, in one graph, in the better of its two layouts.", "",
                   *graphs(root), ""]

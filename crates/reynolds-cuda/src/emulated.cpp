@@ -68,5 +68,7 @@ extern "C" void emulated(int kernel, unsigned blocks, void** arguments) {
         case 4: return launch(plain_factors, blocks, arguments);
         case 5: return launch(target_factors, blocks, arguments);
         case 6: return launch(dual_factors, blocks, arguments);
+        case 7: return launch(added_apart, blocks, arguments);
+        case 8: return launch(rescaled_apart, blocks, arguments);
     }
 }

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
+use std::ops::Range;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,6 +20,11 @@ impl Layout {
     pub fn small(runs: Vec<Run>, first_members: &[Vec<i32>], layer_ends: &[usize], measuring: u32) -> Self {
         Self::on(Grid { threads: 8, measuring, shares: 5 }, runs, first_members, layer_ends)
     }
+
+    /// [`Layout::apart`] with such a grid.
+    pub fn small_apart(runs: Vec<Run>, units: &[Vec<(usize, Range<usize>)>], layers: usize) -> Self {
+        Self::shared(Grid { threads: 8, measuring: 3, shares: 5 }, runs, units, layers)
+    }
 }
 
 impl Orbits {
@@ -31,7 +37,7 @@ impl Orbits {
 }
 
 /// A launch of a library that was compiled from emulated.cpp.
-pub(crate) fn launch(library: &Library, kernel: Kernel, blocks: u32, arguments: &[Argument]) {
+pub(crate) fn launch(library: &Library, kernel: Kernel, blocks: u32, arguments: &[Argument<'_>]) {
     // Blocks of a GPU have memory of their own; here all launches share one.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);

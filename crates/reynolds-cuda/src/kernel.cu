@@ -3,6 +3,7 @@
 //   added, measured   sum ← sum + a P(w) + b (w − P(w)),   and (a ‖P(w)‖² + b ‖w − P(w)‖²) / 2
 //   rescaled          w ← a P(w) + b (w − P(w)), with the same a and b for all numbers or some for each layer
 //   summed, …_factors ‖P(w)‖² and ‖w − P(w)‖² of each layer, and a and b from them
+//   …_apart           added and rescaled for layers that lie apart, each with its own a and b
 //
 // a and b, and other numbers that change from step to step, are read from the device's memory: a captured launch is replayed with other ones.
 // Every number is in at most one orbit or tile and is written by one thread. Sums are in an order that follows from the launches alone;
@@ -13,6 +14,9 @@
 // place of SIZE: the most numbers and columns of E that a tile has.
 
 typedef NUMBER number;
+
+// Layers that lie apart in one launch, at most.
+#define APART 128
 
 // Threads that sum the energies of one layer, or a column of a tile.
 #ifndef LANES
@@ -263,6 +267,34 @@ extern "C" __global__ void __launch_bounds__(BLOCK) rescaled(
     const Factors by(a, b);
 #pragma unroll 1
     for (; i < end; i += UNITS) units<false, false>(w, w, members, count, values, i, end, by, nullptr);
+}
+
+// Where each of some layers begins, and what is added to: an argument by value, so that a captured launch has it.
+struct Places {
+    number *w[APART], *sum[APART];
+};
+
+extern "C" __global__ void __launch_bounds__(BLOCK) added_apart(
+    const Places places, const int* __restrict__ members, int count, const number* __restrict__ values, const double* __restrict__ slopes,
+    int layers, const Share* __restrict__ shares
+) {
+    const Share share = shares[blockIdx.x];
+    const Factors by(slopes[share.layer], slopes[layers + share.layer]);
+    for (long long i = share.first; i < share.end; i += UNITS) {
+        units<true, false>(places.w[share.layer], places.sum[share.layer], members, count, values, i, share.end, by, nullptr);
+    }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK) rescaled_apart(
+    const Places places, const int* __restrict__ members, int count, const number* __restrict__ values, const double* __restrict__ factors,
+    int layers, const Share* __restrict__ shares
+) {
+    const Share share = shares[blockIdx.x];
+    const double a = factors[share.layer], b = factors[layers + share.layer];
+    if (a == 1 && b == 1) return;
+    const Factors by(a, b);
+    number* w = places.w[share.layer];
+    for (long long i = share.first; i < share.end; i += UNITS) units<false, false>(w, w, members, count, values, i, share.end, by, nullptr);
 }
 
 // Energies of each share, [slots, 2].

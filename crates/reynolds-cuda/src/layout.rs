@@ -1,5 +1,7 @@
 //! The sizes of launches, and which orbits or tiles of which layer each block takes where energies or factors are those of a layer.
 
+use std::ops::Range;
+
 /// What P acts on by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
@@ -79,26 +81,44 @@ impl Layout {
         Self::on(Grid::GPU, runs, first_members, layer_ends)
     }
 
-    /// About `grid.shares` shares and a few for each layer. Shares but the last of a layer are multiples of what a block takes at a time.
+    /// For `runs` of layers that lie apart, whose members are indices into each: the units of each layer and run, which equal layers share.
+    ///
+    /// # Panics
+    /// If there are more than [`APART`](crate::APART) layers.
+    pub fn apart(runs: Vec<Run>, units: &[Vec<(usize, Range<usize>)>], layers: usize) -> Self {
+        assert!(layers <= crate::APART, "layers of one launch");
+        Self::shared(Grid::GPU, runs, units, layers)
+    }
+
     pub(crate) fn on(grid: Grid, runs: Vec<Run>, first_members: &[Vec<i32>], layer_ends: &[usize]) -> Self {
-        let orbits: usize = runs.iter().map(|run| run.count as usize).sum();
-        let mut ends = vec![0_i32; layer_ends.len()];
-        let mut shares: Vec<[usize; 3]> = vec![];
-        let mut counts = vec![];
         let layer_of = |&member: &i32| {
             let place = if member < 0 { !member } else { member };
             layer_ends.partition_point(|&end| end <= place as usize)
         };
-        for (run, firsts) in runs.iter().zip(first_members) {
-            let length = (orbits / grid.shares as usize + 1).next_multiple_of(grid.at_once(run) as usize);
-            let (before, mut start) = (shares.len(), 0);
+        let units = first_members.iter().map(|firsts| {
             let layers: Vec<usize> = firsts.iter().map(layer_of).collect();
             assert!(layers.is_sorted(), "what is of one size comes layer by layer");
-            for of_layer in layers.chunk_by(|a, b| a == b) {
-                let (layer, end) = (of_layer[0], start + of_layer.len());
-                shares.extend((start..end).step_by(length).map(|at| [at, end.min(at + length), layer]));
-                ends[layer] += of_layer.len().div_ceil(length) as i32;
-                start = end;
+            let starts = layers.chunk_by(|a, b| a == b).scan(0, |start, of_layer| {
+                *start += of_layer.len();
+                Some((of_layer[0], *start - of_layer.len()..*start))
+            });
+            starts.collect()
+        });
+        Self::shared(grid, runs, &units.collect::<Vec<_>>(), layer_ends.len())
+    }
+
+    /// About `grid.shares` shares and a few for each layer. Shares but the last of a layer are multiples of what a block takes at a time.
+    pub(crate) fn shared(grid: Grid, runs: Vec<Run>, units: &[Vec<(usize, Range<usize>)>], layers: usize) -> Self {
+        let all: usize = units.iter().flatten().map(|(_, units)| units.len()).sum();
+        let mut ends = vec![0_i32; layers];
+        let mut shares: Vec<[usize; 3]> = vec![];
+        let mut counts = vec![];
+        for (run, units) in runs.iter().zip(units) {
+            let length = (all / grid.shares as usize + 1).next_multiple_of(grid.at_once(run) as usize);
+            let before = shares.len();
+            for (layer, units) in units {
+                shares.extend(units.clone().step_by(length).map(|at| [at, units.end.min(at + length), *layer]));
+                ends[*layer] += units.len().div_ceil(length) as i32;
             }
             counts.push((shares.len() - before) as u32);
         }

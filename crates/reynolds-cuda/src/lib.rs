@@ -6,6 +6,8 @@
 //! plain, target    energies of each layer, a and b, the step     one more pass before it:    20
 //! ```
 //!
+//! The layers lie in one vector, or up to [`APART`] of them apart, as tensors of other programs do.
+//!
 //! P averages orbits, or is E Eᵀ on tiles, with one sparse E for all tiles of a kind, which stays in the cache.
 //!
 //! No tensor library: a caller gives addresses of device memory, sizes and the stream ([`Place`]), and keeps the memory. Launches do not
@@ -28,7 +30,7 @@ mod program;
 
 pub use layout::{Layout, Run, Unit};
 pub use orbits::{Memory, Orbits, Rule};
-pub use program::{Number, Place, launches, write};
+pub use program::{APART, Number, Place, launches, write};
 
 /// The result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

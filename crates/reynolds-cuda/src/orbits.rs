@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::Result;
 use crate::layout::Layout;
-use crate::program::{Argument, Kernel, Number, Place, Program};
+use crate::program::{APART, Argument, Kernel, Number, Place, Program};
 
 /// Addresses of what the kernels keep on the device, which the caller has allocated and filled.
 #[derive(Debug, Clone, Copy)]
@@ -184,12 +184,55 @@ impl Orbits {
         unsafe { self.launch(0, place, kernel, 1, &arguments) }
     }
 
-    fn layers(&self) -> Argument {
+    /// sum ← sum + a P(w) + b (w − P(w)) of layers that lie apart, of a [`Layout::apart`]: the addresses of each w and of each sum, and a and b
+    /// at `slopes`, `[2, layers]` doubles.
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`], for each layer.
+    ///
+    /// # Panics
+    /// Unless there are as many addresses as layers.
+    pub unsafe fn add_to_apart(&self, place: Place, places: &[(u64, u64)], slopes: u64) -> Result<()> {
+        // SAFETY: the caller's.
+        unsafe { self.apart(place, Kernel::AddedApart, places, slopes) }
+    }
+
+    /// w ← a P(w) + b (w − P(w)) of layers that lie apart, with a and b at `factors`, `[2, layers]` doubles.
+    ///
+    /// # Safety
+    /// As [`Orbits::add_to`], for each layer.
+    ///
+    /// # Panics
+    /// Unless there are as many addresses as layers.
+    pub unsafe fn rescale_apart(&self, place: Place, w: &[u64], factors: u64) -> Result<()> {
+        let places: Vec<_> = w.iter().map(|&w| (w, 0)).collect();
+        // SAFETY: the caller's.
+        unsafe { self.apart(place, Kernel::RescaledApart, &places, factors) }
+    }
+
+    /// # Safety
+    /// The caller's.
+    unsafe fn apart(&self, place: Place, kernel: Kernel, places: &[(u64, u64)], numbers: u64) -> Result<()> {
+        assert_eq!(places.len(), self.layout.layers(), "an address for each layer");
+        let mut table = [[0; APART]; 2];
+        for (nth, &(w, sum)) in places.iter().enumerate() {
+            (table[0][nth], table[1][nth]) = (w, sum);
+        }
+        for (nth, (shares, blocks)) in self.shares().enumerate() {
+            let rest = [at(numbers), self.layers(), shares];
+            let arguments = [&[Argument::Places(&table)], &self.members(nth)[..], &rest].concat();
+            // SAFETY: the caller's; shares are of orbits and layers that there are.
+            unsafe { self.launch(nth, place, kernel, blocks, &arguments)? };
+        }
+        Ok(())
+    }
+
+    fn layers(&self) -> Argument<'static> {
         Argument::Int(self.layout.layers() as i32)
     }
 
     /// Where the members of a run begin, how many orbits or tiles it has, and the entries of the latter.
-    fn members(&self, nth: usize) -> [Argument; 3] {
+    fn members(&self, nth: usize) -> [Argument<'static>; 3] {
         let run = &self.layout.runs[nth];
         [at(self.memory.members + 4 * run.start as u64), Argument::Int(run.count), at(self.memory.values)]
     }
@@ -200,7 +243,7 @@ impl Orbits {
     }
 
     /// Where the shares of each run begin, and how many it has.
-    fn shares(&self) -> impl Iterator<Item = (Argument, u32)> + '_ {
+    fn shares(&self) -> impl Iterator<Item = (Argument<'static>, u32)> + '_ {
         self.layout.counts.iter().scan(0, |start, &count| {
             let first = self.memory.shares + 4 * (Layout::RECORD * *start) as u64;
             *start += count as usize;
@@ -216,13 +259,55 @@ impl Orbits {
         place: Place,
         kernel: Kernel,
         blocks: u32,
-        arguments: &[Argument],
+        arguments: &[Argument<'_>],
     ) -> Result<()> {
         // SAFETY: the caller's.
         unsafe { self.programs[nth].launch(place, kernel, blocks, arguments) }
     }
 }
 
-fn at(address: u64) -> Argument {
+fn at(address: u64) -> Argument<'static> {
     Argument::Address(address)
+}
+
+#[cfg(all(test, feature = "emulation"))]
+mod tests {
+    use super::*;
+    use crate::{Run, Unit};
+
+    #[test]
+    fn layers_apart_share_their_orbits_and_have_factors_of_their_own() {
+        // Two layers of the orbits (0, ¬2), (1, 3) and (4, 5), whose last is dropped in none; the third has but numbers that P sets to 0.
+        let members = [0, 1, 4, !2, 3, 5, 0, 1];
+        let runs = [(2, 3, 0), (0, 2, 6)].map(|(size, count, start)| Run { unit: Unit::Orbit(size), count, start });
+        let (pairs, dead) = (vec![(0, 0..3), (1, 0..3)], vec![(2, 0..2)]);
+        let layout = Layout::small_apart(runs.to_vec(), &[pairs, dead], 3);
+        let (shares, mut partial, mut done) = (layout.shares().to_vec(), vec![0.0; 2 * layout.partial()], 0_i32);
+        let memory = Memory {
+            members: members.as_ptr() as u64,
+            values: 0,
+            shares: shares.as_ptr() as u64,
+            slot_ends: layout.slot_ends().as_ptr() as u64,
+            partial: partial.as_mut_ptr() as u64,
+            done: (&raw mut done) as u64,
+            factors: 0,
+        };
+        let orbits = Orbits::emulated(Number::F64, layout.clone(), memory);
+        let place = Place { device: 0, stream: 0 };
+        let mut weights = [vec![1.0, 2.0, 3.0, 4.0, 7.0, 7.0], vec![5.0, 1.0, 1.0, 1.0, 2.0, 4.0], vec![3.0, -1.0]];
+        let mut sums = weights.clone().map(|weights| vec![10.0; weights.len()]);
+        let [w, sum] = [&mut weights, &mut sums].map(|all| all.each_mut().map(|one| one.as_mut_ptr() as u64));
+        let (slopes, factors) = ([0.5, 0.0, 1.0, 0.0, 2.0, 4.0], [1.0, 1.0, 1.0, 0.0, 1.0, 0.5]);
+        let places: Vec<_> = w.into_iter().zip(sum).collect();
+        // SAFETY: the vectors are there and hold the members.
+        unsafe {
+            orbits.add_to_apart(place, &places, slopes.as_ptr() as u64).unwrap();
+            orbits.rescale_apart(place, &w, factors.as_ptr() as u64).unwrap();
+        }
+        // Means −1, 3 and 7; 2, 1 and 3.
+        assert_eq!(sums[0], [9.5, 11.5, 10.5, 11.5, 13.5, 13.5]);
+        assert_eq!(sums[1], [16.0, 10.0, 16.0, 10.0, 8.0, 12.0]);
+        assert_eq!(sums[2], [22.0, 6.0]);
+        assert_eq!(weights, [vec![-1.0, 3.0, 1.0, 3.0, 7.0, 7.0], vec![5.0, 1.0, 1.0, 1.0, 2.0, 4.0], vec![1.5, -0.5]]);
+    }
 }

@@ -93,28 +93,46 @@ pub(crate) enum Kernel {
     Plain,
     Target,
     Dual,
+    AddedApart,
+    RescaledApart,
 }
 
-const NAMES: [&str; 7] = ["added", "measured", "rescaled", "summed", "plain_factors", "target_factors", "dual_factors"];
+const NAMES: [&str; 9] = [
+    "added",
+    "measured",
+    "rescaled",
+    "summed",
+    "plain_factors",
+    "target_factors",
+    "dual_factors",
+    "added_apart",
+    "rescaled_apart",
+];
+
+/// Layers that lie apart in one launch, at most, as in kernel.cu.
+pub const APART: usize = 128;
 
 /// An argument of a kernel.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Argument {
+pub(crate) enum Argument<'a> {
+    /// By value: addresses of weights, and of what is added to.
+    Places(&'a [[u64; APART]; 2]),
     Address(u64),
     Int(i32),
     Double(f64),
 }
 
-impl From<u32> for Argument {
+impl From<u32> for Argument<'_> {
     fn from(number: u32) -> Self {
         Self::Int(number.cast_signed())
     }
 }
 
-impl Argument {
+impl Argument<'_> {
     /// Where its value lies, as a launch takes it.
     pub(crate) fn address(&self) -> *mut c_void {
         match self {
+            Self::Places(places) => (&raw const **places).cast_mut().cast(),
             Self::Address(address) => (&raw const *address).cast_mut().cast(),
             Self::Int(number) => (&raw const *number).cast_mut().cast(),
             Self::Double(number) => (&raw const *number).cast_mut().cast(),
@@ -176,7 +194,7 @@ impl Program {
         place: Place,
         kernel: Kernel,
         blocks: u32,
-        arguments: &[Argument],
+        arguments: &[Argument<'_>],
     ) -> Result<()> {
         LAUNCHES.set(LAUNCHES.get() + 1);
         let (context, threads, function) = match self {

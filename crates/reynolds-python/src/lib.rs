@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Plan ─ resolve(names, shapes) ▶ Layers ─ project · energies · add_gradient · decoupled ▶ on the memory of CPU tensors
-//!                                        └ tiles ▶ index lists, for torch operations on other devices
+//!                                        ├ kernels ▶ on the memory of CUDA tensors, on torch's stream
+//!                                        └ tiles ▶ index lists, for torch operations elsewhere
 //! ```
 //!
 //! It links neither torch nor Python: tensors come as addresses, which `python/reynolds` checks (device, type, contiguity, size) before
@@ -13,6 +14,7 @@ mod audit;
 mod certificate;
 mod error;
 mod fourier;
+mod kernels;
 mod layers;
 mod memory;
 mod penalty;
@@ -27,6 +29,7 @@ fn _reynolds(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<plan::Plan>()?;
     module.add_class::<layers::Layers>()?;
     module.add_class::<penalty::Settings>()?;
+    module.add_class::<kernels::Kernels>()?;
     module.add_class::<audit::Audit>()?;
     module.add_function(wrap_pyfunction!(audit::audit_file, module)?)?;
     module.add_function(wrap_pyfunction!(audit::audit_bytes, module)?)?;

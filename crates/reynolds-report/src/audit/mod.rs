@@ -96,11 +96,12 @@ impl Typed {
 
     /// What the strides and paddings of all convolutions do together.
     fn network_sampling(&self) -> Option<Sampling> {
-        let all = self.layers.iter().filter(|layer| !layer.tensor.acts_trivially()).filter_map(|l| l.tensor.sampling);
-        all.reduce(|a, b| match (a, b) {
-            (Sampling::Breaks, _) | (_, Sampling::Breaks) => Sampling::Breaks,
-            (Sampling::Unknown, _) | (_, Sampling::Unknown) => Sampling::Unknown,
-            _ => Sampling::Commutes,
+        sampled(self.layers.iter().map(|layer| &layer.tensor)).map(|(_, sampling)| sampling).reduce(|a, b| {
+            match (a, b) {
+                (Sampling::Breaks, _) | (_, Sampling::Breaks) => Sampling::Breaks,
+                (Sampling::Unknown, _) | (_, Sampling::Unknown) => Sampling::Unknown,
+                _ => Sampling::Commutes,
+            }
         })
     }
 
@@ -161,17 +162,24 @@ fn shape(shape: &[usize]) -> String {
     shape.iter().map(ToString::to_string).collect::<Vec<_>>().join("x")
 }
 
+/// Convolutions whose strides and paddings matter: those on whose kernels the group acts, and those of which it is known that they break.
+fn sampled<'a>(layers: impl Iterator<Item = &'a TypedTensor>) -> impl Iterator<Item = (&'a TypedTensor, Sampling)> {
+    let matters =
+        |(layer, sampling): &(&TypedTensor, Sampling)| !layer.acts_trivially() || *sampling == Sampling::Breaks;
+    layers.filter_map(|layer| Some((layer, layer.sampling?))).filter(matters)
+}
+
 /// What is known of strides and paddings: where the network does not commute with the group whatever the weights are. `None` without
 /// convolutions on whose kernels the group acts.
 pub fn sampling<'a>(layers: impl Iterator<Item = &'a TypedTensor>) -> Option<String> {
     let mut names: [Vec<&str>; 3] = Default::default();
-    for layer in layers.filter(|layer| !layer.acts_trivially()) {
-        match layer.sampling {
-            Some(Sampling::Commutes) => names[0].push(&layer.name),
-            Some(Sampling::Breaks) => names[1].push(&layer.name),
-            Some(Sampling::Unknown) => names[2].push(&layer.name),
-            None => {}
-        }
+    for (layer, sampling) in sampled(layers) {
+        let kind = match sampling {
+            Sampling::Commutes => 0,
+            Sampling::Breaks => 1,
+            Sampling::Unknown => 2,
+        };
+        names[kind].push(&layer.name);
     }
     let all: usize = names.iter().map(Vec::len).sum();
     let first = |names: &[&str]| {
@@ -217,6 +225,19 @@ mod tests {
         let of = |name: &str, reason: &str| Untyped { name: name.into(), reason: reason.into() };
         let untyped = [of("a", "x"), of("b", "y"), of("c", "x"), of("d", "x"), of("e", "x")];
         assert_eq!(by_reason(&untyped), ["a, c, d, … 4 in all: x", "b: y"]);
+    }
+
+    #[test]
+    fn a_stride_off_centre_breaks_where_the_group_fixes_all_kernels_too() {
+        let rule = "name = \"w\"\ndomain = \"2 trivial\"\ncodomain = \"2 trivial\"\nstride = 2\npadding = 0";
+        for (input, expected) in [(8, Some("not at 1 (w)")), (9, None)] {
+            let text = format!("group = \"C4\"\n[[layer]]\n{rule}\ninput = {input}");
+            let plan = reynolds::plan::SymmetryPlan::from_toml(&text).unwrap();
+            let resolved = plan.resolve(&[("w".to_string(), vec![2, 2, 1, 1])]).unwrap();
+            let line = sampling(resolved.layers.iter());
+            assert_eq!(line.is_some(), expected.is_some(), "{line:?}");
+            assert!(line.unwrap_or_default().contains(expected.unwrap_or_default()));
+        }
     }
 
     #[test]

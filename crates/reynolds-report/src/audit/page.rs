@@ -65,16 +65,15 @@ fn of_typing(page: &mut Report, typed: &Typed, pictures: &[KernelPicture]) {
         "{}: energy {energy}, chance {chance}, dim {dim}, excess {excess}, ‖W−P(W)‖ {distance}",
         all_layers(total)
     ));
-    if let Some(sampling) = typed.sampling() {
-        page.text(sampling);
-    }
     page.html_block(&strip(typed));
     let own = pictures.iter().filter(|picture| picture.typing == [typed.group.as_str(), typed.fields.as_str()]);
     let drawn: String = own.map(KernelPicture::html).collect();
     if !drawn.is_empty() {
         page.html_block(&format!("<div class=\"kernels\">\n{drawn}</div>\n"));
     }
-    page.table(tables::layers(typed, typed.layers.iter(), SHARES));
+    // What the group fixes says nothing, and comes last.
+    let (fixed, moved): (Vec<_>, Vec<_>) = typed.layers.iter().partition(|layer| layer.tensor.acts_trivially());
+    page.table(tables::layers(typed, moved.into_iter().chain(fixed), SHARES));
     for layer in &typed.layers {
         for note in &layer.notes {
             page.note(format!("{}: {note}", layer.tensor.name));

@@ -179,7 +179,7 @@ pub fn targets() -> [&'static dyn AnyTarget; 14] {
 pub fn find(name: &str) -> Result<&'static dyn AnyTarget> {
     targets().into_iter().find(|target| target.name() == name).ok_or_else(|| {
         let names: Vec<_> = targets().iter().map(|target| target.name()).collect();
-        Error::config("target", format!("one of {}", names.join(", ")), format!("\"{name}\""))
+        Error::unknown("target", name, &names)
     })
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::config::nearest;
+
 /// The result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -57,9 +59,11 @@ pub enum Error {
         /// The nearest valid key.
         hint: String,
     },
-    /// An unknown experiment.
-    #[error("unknown experiment \"{name}\": {hint}")]
-    UnknownExperiment {
+    /// An unknown experiment or target.
+    #[error("unknown {what} \"{name}\": {hint}")]
+    Unknown {
+        /// "experiment" or "target".
+        what: &'static str,
         /// As given.
         name: String,
         /// The nearest names, and all of them.
@@ -106,6 +110,13 @@ impl From<reynolds_torch::tch::TchError> for Error {
 }
 
 impl Error {
+    /// A name that is none of these.
+    pub fn unknown(what: &'static str, name: &str, names: &[&str]) -> Self {
+        let nearest = nearest(names.iter().copied(), |other| strsim::normalized_damerau_levenshtein(name, other));
+        let question = nearest.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
+        Self::Unknown { what, name: name.into(), hint: format!("{question}there are {}", names.join(", ")) }
+    }
+
     /// An [`Error::Config`]; the loader fills in the origin.
     pub fn config(key: impl Into<String>, expected: impl ToString, found: impl ToString) -> Self {
         Self::given("config", key, expected, found)

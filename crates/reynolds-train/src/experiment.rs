@@ -157,10 +157,7 @@ impl Experiments {
     pub fn find(&self, name: &str) -> Result<&AnyExperiment> {
         self.iter().find(|experiment| experiment.name() == name).ok_or_else(|| {
             let names: Vec<_> = self.iter().map(|experiment| experiment.name()).collect();
-            let nearest =
-                config::nearest(names.iter().copied(), |other| strsim::normalized_damerau_levenshtein(name, other));
-            let question = nearest.map(|near| format!("did you mean \"{near}\"? ")).unwrap_or_default();
-            Error::UnknownExperiment { name: name.into(), hint: format!("{question}there are {}", names.join(", ")) }
+            Error::unknown("experiment", name, &names)
         })
     }
 }

@@ -40,7 +40,9 @@ pub(super) fn run(program: &str, experiments: &Experiments, args: &RunArgs) -> R
             Some(folder) => OutputFolder::Exactly(folder.clone()),
             None => OutputFolder::Under(args.session.runs.clone()),
         };
-        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer(Some(&run.train)) };
+        let mut observer = observer(Some(&run.train));
+        observer.say(&format!("{}, seed {seed}: making data and network", experiment.name()));
+        let session = Session { device, interrupt: interrupt.clone(), observer: &mut *observer };
         let code = done(program, experiment, &run.run(seed, &folder, session)?)?;
         if code != ExitCode::SUCCESS {
             return Ok(code);

@@ -62,7 +62,7 @@ fn carry_out(program: &str, sweep: &Sweep, interrupt: &Interrupt) -> Result<Exit
         let command = format!("{program} sweep {} --resume {}", sweep.experiment, terminal::shell_word(&sweep.folder));
         return Ok(interrupted(&sweep.folder, &command));
     }
-    terminal::print(&format!("{}\n", report.csv.display()))?;
+    terminal::print(&format!("{}\n{}\n", report.means().text(false).trim_end(), report.csv.display()))?;
     match report.check() {
         Ok(()) => Ok(ExitCode::SUCCESS),
         Err(error) => {

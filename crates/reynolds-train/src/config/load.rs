@@ -10,6 +10,9 @@ use toml::{Table, Value};
 use super::{Assignment, NONE, Settings, nearest};
 use crate::error::{Error, Result};
 
+/// Most keys that an error lists.
+const MOST_KEYS: usize = 30;
+
 /// The defaults, overridden by a file, overridden by assignments; checked. Errors say whether a value came from the file or from `--set`.
 pub fn load<S: Settings>(defaults: &S, file: Option<&Path>, assignments: &[Assignment]) -> Result<S> {
     let Some(file) = file else { return resolve(defaults, None, assignments) };
@@ -134,7 +137,8 @@ impl Laid {
         let known: Vec<String> = self.tree.as_table().into_iter().flat_map(entries).map(|(key, _)| key).collect();
         let hint = match nearest(known.iter().map(String::as_str), |other| likeness(key, other)) {
             Some(near) => format!("did you mean \"{near}\"?"),
-            None => format!("valid keys are {}", known.join(", ")),
+            None if known.len() <= MOST_KEYS => format!("valid keys are {}", known.join(", ")),
+            None => format!("none of {} keys is like it; --show prints them all", known.len()),
         };
         Error::UnknownKey { origin: origin.into(), key: key.into(), hint }
     }

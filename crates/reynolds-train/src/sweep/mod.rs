@@ -68,6 +68,11 @@ impl Report {
         }
     }
 
+    /// Means of the validation metrics over seeds, a line a point.
+    pub fn means(&self) -> reynolds_report::Table {
+        table::means(&self.rows)
+    }
+
     /// Whether it was cancelled before all runs were done.
     pub fn interrupted(&self) -> bool {
         self.rows.iter().any(|row| matches!(row.status, Status::Interrupted | Status::Waiting))

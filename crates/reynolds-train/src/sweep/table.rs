@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use reynolds_report::{Csv, csv::Field};
+use reynolds_report::{Csv, Table, csv::Field};
 
 use crate::config::Assignment;
 use crate::error::Result;
 use crate::metrics::Summary;
-use crate::run_folder;
+use crate::{page, run_folder};
 
 /// The state of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,4 +79,71 @@ pub(super) fn csv(rows: &[Row]) -> String {
         csv.row(fields);
     }
     csv.to_string()
+}
+
+/// Means and standard deviations of the validation metrics over the seeds of each point that has results.
+pub(crate) fn means(rows: &[Row]) -> Table {
+    let finished = |rows: &[Row]| rows.iter().filter_map(|row| row.summary.clone()).collect::<Vec<_>>();
+    let metrics: BTreeSet<String> = finished(rows)
+        .iter()
+        .flat_map(|summary| {
+            summary.metrics().keys().filter(|name| name.starts_with("validation/") && page::shown(name))
+        })
+        .cloned()
+        .collect();
+    let keys = rows.first().map(|row| row.values.as_slice()).unwrap_or_default();
+    let last = |name: &str| name.rsplit(['.', '/']).next().unwrap_or(name).to_string();
+    let head = keys.iter().map(|assignment| last(&assignment.key)).chain(["seeds".into()]);
+    let mut table = Table::new(head.chain(metrics.iter().map(|name| last(name))));
+    table.caption("on validation data, mean ± standard deviation over seeds");
+    for group in rows.chunk_by(|one, other| one.values == other.values) {
+        let found = finished(group);
+        let cells = metrics.iter().map(|name| {
+            let values: Vec<f64> = found.iter().filter_map(|summary| summary.metrics().get(name).copied()).collect();
+            let count = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / count;
+            let spread = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
+            match values.len() {
+                0 => String::new(),
+                1 => format!("{mean:.4}"),
+                _ => format!("{mean:.4} ± {spread:.4}"),
+            }
+        });
+        let values = group[0].values.iter().map(|assignment| assignment.value.clone());
+        table.row(values.chain([found.len().to_string()]).chain(cells).collect::<Vec<_>>());
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Assignment, Row, Status, Summary, means};
+    use crate::config::Selection;
+    use crate::metrics::Metrics;
+
+    #[test]
+    fn seeds_of_a_point_are_one_line() {
+        let row = |strength: &str, seed, accuracy: Option<f64>| Row {
+            values: vec![Assignment::new("penalty.lambda_perp", strength)],
+            seed,
+            folder: "folder".into(),
+            status: Status::Finished,
+            summary: accuracy.map(|accuracy| Summary {
+                epochs: 1,
+                steps: 1,
+                stopped_early: false,
+                weights: Selection::Last,
+                best: None,
+                last_metrics: Metrics::from([("validation/accuracy".into(), accuracy), ("test/loss".into(), 1.0)]),
+                best_metrics: Metrics::new(),
+                exact_since: Default::default(),
+            }),
+        };
+        let rows = [row("0", 0, Some(0.5)), row("0", 1, Some(0.7)), row("1", 0, Some(0.9)), row("1", 1, None)];
+        let text = means(&rows).text(false);
+        let lines: Vec<String> =
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
+        assert!(lines.contains(&"0 2 0.6000 ± 0.1414".into()) && lines.contains(&"1 1 0.9000".into()), "{text}");
+        assert!(lines.contains(&"lambda_perp seeds accuracy".into()), "{text}");
+    }
 }

@@ -224,7 +224,7 @@ fn ranking_names_equal_groups_together_also_under_noise_and_takes_zeros_for_no_e
         assert_eq!(section["layers"].as_array().unwrap().len(), 1, "{section}");
         let text = folder.succeeds("audit model.safetensors");
         let row = section["groups"].as_array().unwrap().iter().find(|row| row["group"] == "C4").unwrap();
-        assert_eq!(text.contains("; weakest step on the way to it: z "), row["z"] != section["z"], "{text}");
+        assert_eq!(text.contains("; least certain step to it: z "), row["z"] != section["z"], "{text}");
         assert!(text.contains(&format!("C4 = D4 (quarter turns): z {:.1}, ", row["z"].as_f64().unwrap())), "{text}");
         assert!(text.contains("on 1 of 2 tensors"), "{text}");
     }
@@ -262,11 +262,14 @@ fn guessed_fields_are_those_of_the_suggested_plan_and_wrappers_are_seen_through(
     folder.write("plan.toml", format!("group = \"C4\"\n[[layer]]\n{rule}\n"));
     assert_eq!(by("--plan plan.toml")[0]["sampling"], "breaks");
     let text = folder.succeeds("audit model.safetensors --plan plan.toml");
-    assert!(text.starts_with("Strides and paddings commute with the group at 0 of 1 convolutions; not at 1"), "{text}");
+    assert!(
+        text.starts_with("Strides and paddings keep the symmetry at 0 of 1 convolutions; they break it at 1"),
+        "{text}"
+    );
     let text = folder.succeeds("audit model.safetensors --group C8 --fields trivial");
     assert!(
-        text.starts_with("Whether the network commutes is not known at ")
-            && text.contains("pixels turn exactly only by C4"),
+        text.starts_with("Strides and paddings can break the symmetry, too, whatever the weights are: not known at ")
+            && text.contains("the grid of pixels allows only C4 exactly"),
         "{text}"
     );
 }

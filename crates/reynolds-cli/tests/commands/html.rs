@@ -38,7 +38,7 @@ fn a_band_limited_layer_names_the_subgroup_of_its_defect_and_its_chance() {
     assert!(row.contains(" over C4</td>"), "the grid has quarter turns only: {row}");
     assert!(row.contains("class=\"dim\" title=\"dim Hom_G/dim Hom: ") && !row.contains("random signs"), "{row}");
     assert!(row.contains("<td>8 irrep(0) -&gt; 8 irrep(0)</td>"), "{row}");
-    for note in ["a.weight: pixels turn exactly only by C4", "a.weight: stride 2"] {
+    for note in ["a.weight: the grid of pixels allows only C4 exactly", "a.weight: stride 2"] {
         assert!(text.contains(note), "no \"{note}\" in: {text}");
     }
 }

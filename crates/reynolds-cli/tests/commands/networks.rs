@@ -180,7 +180,10 @@ fn an_onnx_model_says_itself_where_it_commutes_and_is_written_back() {
     ];
     assert_eq!(found, expected);
     let text = folder.succeeds("audit model.onnx --group C4 --fields trivial");
-    assert!(text.starts_with("Strides and paddings commute with the group at 4 of 5 convolutions; not at 1"), "{text}");
+    assert!(
+        text.starts_with("Strides and paddings keep the symmetry at 4 of 5 convolutions; they break it at 1"),
+        "{text}"
+    );
     let plan = folder.succeeds("plan model.onnx --group C4");
     assert!(plan.contains("kind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular\""), "{plan}");
     assert!(plan.contains("groups = 8\nstride = 1\npadding = 1\ninput = 8"), "{plan}");

@@ -114,12 +114,13 @@ impl Typed {
 
 /// What the worst defect is.
 const DEFECT_NOTE: &str = "worst = the largest change of a kernel under an element of the group (Frobenius norm; for band-limited kernels: under \
-                           the rotations that map the grid to itself); it says nothing about outputs";
+                           the rotations that map the grid to itself; a..b: it lies between); it says nothing about outputs";
 
 /// What z and p are.
 const RANKING: &str = "z = how many standard deviations the energy is above that of random signs; p = its probability by chance, corrected for the \
-                       number of groups (and layers) tried, and 0 (< 1e-99) for weights that are exactly symmetric; of a layer: those of the \
-                       weakest step on the way from a group of prime order to its group";
+                       number of groups (and layers) tried, and 0 (< 1e-99) for weights that are exactly symmetric. A group is found step by step, each from a smaller one that was \
+                       found before: z and p of a layer are those of its least certain step. A larger z in the row of another group is no \
+                       evidence for it: groups share part of what they average";
 
 /// What else to try where no group was found for kernels whose channels were taken for scalars.
 fn fields_to_try(ranking: &Ranking) -> Option<&'static str> {
@@ -185,17 +186,19 @@ pub fn sampling<'a>(layers: impl Iterator<Item = &'a TypedTensor>) -> Option<Str
     let first = |names: &[&str]| {
         names.iter().take(3).copied().collect::<Vec<_>>().join(", ") + if names.len() > 3 { ", …" } else { "" }
     };
-    let breaks =
-        if names[1].is_empty() { String::new() } else { format!("; not at {} ({})", names[1].len(), first(&names[1])) };
+    let breaks = if names[1].is_empty() {
+        String::new()
+    } else {
+        format!("; they break it at {} ({})", names[1].len(), first(&names[1]))
+    };
     match (all, names[2].len()) {
         (0, _) => None,
-        (_, 0) => Some(format!(
-            "strides and paddings commute with the group at {} of {all} convolutions{breaks}",
-            names[0].len()
-        )),
+        (_, 0) => {
+            Some(format!("strides and paddings keep the symmetry at {} of {all} convolutions{breaks}", names[0].len()))
+        }
         (_, unknown) => Some(format!(
-            "whether the network commutes is not known at {unknown} of {all} convolutions{breaks}: strides, paddings and input sizes are not in \
-             the file (a plan gives them: stride, padding, input)"
+            "strides and paddings can break the symmetry, too, whatever the weights are: not known at {unknown} of {all} convolutions, since they \
+             are not in the file (a plan gives them: stride, padding, input){breaks}"
         )),
     }
 }

@@ -61,7 +61,7 @@ impl ProjectionReport {
             format!("{from} -> {to}{replaced}, onto {}\n\n{}", self.group, table.fitted(width()).text(colour));
         if moved > FAR * norm {
             text += &format!(
-                "\nThe projection moved {:.0} % of ‖W‖: expect the accuracy to be lost; train with the penalty first, or blend (--blend)\n",
+                "\nThe projection moved {:.0} % of ‖W‖: expect the accuracy to be lost; train with the penalty first, or go only part of the way (--blend)\n",
                 100.0 * moved / norm
             );
         }

@@ -1,7 +1,10 @@
 //! The audit on a terminal.
 
 use super::{AuditReport, DEFECT_NOTE, RANKING, Typed, by_reason, fields_to_try, is_constant, tables, typing};
+use std::collections::BTreeSet;
+
 use crate::terminal::{printable, width};
+use reynolds::audit::ranking::meaning;
 use reynolds::plan::Untyped;
 
 impl AuditReport {
@@ -30,12 +33,12 @@ impl AuditReport {
             }
         }
         if !self.typed.is_empty() {
-            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the energy to expect of the same magnitudes with random signs; \
+            text += "\nenergy = ‖P(W)‖²/‖W‖²; chance = the energy to expect of the same magnitudes with random signs (higher where these are symmetric); \
                      excess = (energy − chance)/(1 − chance)\n";
         }
         if self.typed.len() == 1 {
-            text += "dim = the energy to expect of Gaussian weights; \
-                     W−P(W) lies in = how it changes under the group: the irreps with the largest shares\n";
+            text += "dim = the energy to expect of Gaussian weights, to compare with where chance is empty; \
+                     W−P(W) lies in = the largest part of what breaks the symmetry, by irreducible representation\n";
             text += &format!("{DEFECT_NOTE}\n");
         }
         for typed in &self.typed {
@@ -50,7 +53,12 @@ impl AuditReport {
             }
         }
         if !self.rankings.is_empty() {
-            text += &format!("\n{RANKING}\n");
+            let groups: BTreeSet<&str> =
+                self.rankings.iter().flat_map(|ranking| &ranking.groups).map(|row| row.group.as_str()).collect();
+            let meanings: Vec<String> =
+                groups.iter().filter_map(|group| Some(format!("{group}: {}", meaning(group)?))).collect();
+            let meanings = if meanings.is_empty() { String::new() } else { format!("{}\n", meanings.join("; ")) };
+            text += &format!("\n{meanings}{RANKING}\n");
         }
         text
     }

@@ -119,7 +119,7 @@ pub(crate) fn means(rows: &[Row]) -> Table {
 mod tests {
     use super::{Assignment, Row, Status, Summary, means};
     use crate::config::Selection;
-    use crate::metrics::Metrics;
+    use crate::task::Metrics;
 
     #[test]
     fn seeds_of_a_point_are_one_line() {

@@ -126,10 +126,16 @@ fn measure(layer: &TypedTensor, values: &Values<'_>) -> Result<LayerAudit> {
         }
     }
     if band_limited {
-        let group = layer.exact.as_ref().map_or("no rotation".into(), |exact| exact.space.group().name());
-        audit.notes.push(format!(
-            "pixels turn exactly only by {group}: energy is the share of smooth equivariant kernels, worst is measured under {group}"
-        ));
+        let (grid, worst) = match &layer.exact {
+            Some(exact) => {
+                let group = exact.space.group().name();
+                (format!("allows only {group} exactly"), format!("worst is that under {group}"))
+            }
+            None => ("allows no element of the group exactly".into(), "worst is not known".into()),
+        };
+        audit
+            .notes
+            .push(format!("the grid of pixels {grid}: energy is the share of smooth equivariant kernels, {worst}"));
     }
     if let Some(exact) = &layer.exact {
         let bracket = match &profile {

@@ -35,7 +35,7 @@ mod weigh;
 pub use climb::SIGNIFICANCE;
 use evidence::Step;
 use lattice::Lattice;
-pub use verdict::{Found, Ranked, Ranking, probability};
+pub use verdict::{Found, Ranked, Ranking, meaning, probability};
 pub use weigh::Weighed;
 
 use crate::error::Result;

@@ -61,7 +61,7 @@ impl Ranking {
             (None, Some(_)) => {
                 let best = row(&|row| row.z == self.found.z);
                 let name = best.map_or(String::new(), |row| format!("{}, ", row.group));
-                format!("no group is beyond chance with all its subgroups: best of prime order {name}{}", numbers(best))
+                format!("no symmetry beyond chance; nearest to one: {name}{}", numbers(best))
             }
             (Some(group), z) => {
                 let names = [std::slice::from_ref(group), &self.found.same_as[..]].concat().join(" = ");
@@ -69,14 +69,14 @@ impl Ranking {
                 let excess = named.and_then(|row| row.total.excess());
                 let weakest = match named {
                     Some(row) if row.z != z => {
-                        format!("; weakest step on the way to it: {}", numbers(None))
+                        format!("; least certain step to it: {}", numbers(None))
                     }
                     _ => String::new(),
                 };
                 let meaning = meaning(group).map_or(String::new(), |words| format!(" ({words})"));
                 let also = match &self.found.also[..] {
                     [] => String::new(),
-                    also => format!("; beyond chance by itself, but not together with it: {}", also.join(", ")),
+                    also => format!("; beyond chance alone, but adding nothing to {group}: {}", also.join(", ")),
                 };
                 format!(
                     "{names}{meaning}: {}, excess {:.2} of 1{weakest}{also}",
@@ -97,8 +97,8 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// What a planar group does to an image.
-fn meaning(group: &str) -> Option<&'static str> {
+/// What a group of the plane does to pixels, in words.
+pub fn meaning(group: &str) -> Option<&'static str> {
     Some(match group {
         "flip" => "left-right mirror",
         "flip-ud" => "up-down mirror",

@@ -46,13 +46,20 @@ impl Checkpoint {
             let expected = format!("an output in the model's format ({}), or .safetensors", own.join(" or "));
             return Err(Error::malformed(out, expected, format!("the extension .{extension}")));
         }
-        if let Some(held) = plan.iter().find(|(storage, _)| matches!(self.storages[storage.0], Storage::Held(_))) {
-            let expected =
-                "data in one piece, to be written back (name the output .safetensors to have all tensors there)";
-            return Err(self.input().bad_tensor(&held.1[0].name, expected, "compressed data, or data in chunks"));
-        }
+        self.expect_written_back(out)?;
         self.write_outside(out, &plan, &mut values)?;
         write_whole(out, &self.bytes, self.origin.as_ref(), |sink| self.emit(sink, &plan, &mut values))
+    }
+
+    /// HDF5 is read only: a damaged file may name as data what it needs itself.
+    fn expect_written_back(&self, out: &Path) -> Result<()> {
+        match self.format {
+            Format::Hdf5 => {
+                let expected = "an output ending in .safetensors, which gets all tensors";
+                Err(Error::malformed(out, expected, format!("a model in {}, which is not written back", self.format)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The files beside the model, beside the output: under the same names, since the model names them.
@@ -79,6 +86,11 @@ impl Checkpoint {
     pub fn write_to(&self, writer: &mut dyn Write, changed: &BTreeMap<String, Values<'_>>) -> Result<()> {
         let names: Vec<&str> = changed.keys().map(String::as_str).collect();
         let plan = self.changes(&names)?;
+        self.expect_written_back(&self.path)?;
+        if let Some(outside) = plan.iter().find(|(storage, _)| matches!(self.storages[storage.0], Storage::Outside(..)))
+        {
+            return Err(self.input().bad_tensor(&outside.1[0].name, "data in the model's own file", "external data"));
+        }
         self.emit(&mut Sink::new(&self.path, &self.bytes, writer), &plan, &mut |entry| {
             Ok(changed[&entry.name].borrowed())
         })

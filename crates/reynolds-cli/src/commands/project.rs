@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use reynolds::plan::{ResolvedPlan, Role, TypedTensor, Untyped};
 use reynolds::projection::Projector;
 use reynolds::scalar::Real;
-use reynolds_checkpoint::{Checkpoint, Entry, Values, whole_file};
+use reynolds_checkpoint::{Checkpoint, Entry, Format, Values, whole_file};
 
 use crate::args::ProjectArgs;
 use crate::layout::Layout;
@@ -68,6 +68,16 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     let [from, to] = [&args.model, &args.out].map(|path| path.display().to_string());
     let report = ProjectionReport { from, to, replaced, group: resolved.group.name(), tensors, broken };
     terminal::print_prepared(&report.text(terminal::colour()))?;
+    let converted = |shard: &&Checkpoint| {
+        shard.format() != Format::Safetensors
+            && args.out.extension().is_some_and(|end| end.eq_ignore_ascii_case("safetensors"))
+    };
+    for shard in model.shards.iter().filter(converted) {
+        let left_out = shard.left_out_of_safetensors();
+        if !left_out.is_empty() {
+            terminal::say(&format!("left out, because safetensors has no such tensors: {}", left_out.join(", ")));
+        }
+    }
     Ok(0)
 }
 

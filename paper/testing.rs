@@ -13,7 +13,7 @@ pub(crate) fn normal(shape: &[i64], seed: u64) -> Tensor {
 }
 
 pub(crate) fn number(tensor: impl Borrow<Tensor>) -> f64 {
-    f64::try_from(tensor.borrow().detach().to_kind(Kind::Double)).unwrap()
+    f64::try_from(tensor.borrow().detach().to_kind(Kind::Double)).expect("a single number")
 }
 
 /// max |a|.

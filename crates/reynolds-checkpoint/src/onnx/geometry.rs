@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use reynolds::plan::{Axis, Convolution};
 
-use super::model::{Graph, Node};
+use super::model::{Graph, Node, Shape};
 
 /// Operations that keep the shape of what they take.
 const POINTWISE: [&str; 34] = [
@@ -47,8 +47,6 @@ const POINTWISE: [&str; 34] = [
 /// Largest number that a stride, padding or size may be.
 const LIMIT: i64 = 1 << 32;
 
-type Shape = Vec<Option<usize>>;
-
 /// The convolutions by the names of their weights; `constant` gives the integers of a small constant tensor.
 pub(super) fn convolutions<'a>(
     graph: &Graph<'a>,
@@ -74,7 +72,7 @@ pub(super) fn convolutions<'a>(
                 shape
             }
             "MaxPool" | "AveragePool" | "LpPool" => pooled(node, shapes.get(from)),
-            "GlobalAveragePool" | "GlobalMaxPool" => shapes.get(from).map(|shape| ones(shape)),
+            "GlobalAveragePool" | "GlobalMaxPool" => shapes.get(from).map(ones),
             "Transpose" => transposed(node, shapes.get(from)),
             "Concat" if node.number("axis") == Some(1) => node.inputs.iter().find_map(|name| shapes.get(name)).cloned(),
             "Pad" => {

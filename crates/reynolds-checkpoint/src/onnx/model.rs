@@ -11,13 +11,16 @@ const COUNT_LIMIT: usize = 1 << 20;
 /// Indices of a tensor.
 const RANK_LIMIT: usize = 64;
 
+/// A size that is not a number is `None`.
+pub(super) type Shape = Vec<Option<usize>>;
+
 /// A graph.
 #[derive(Debug, Default)]
 pub(super) struct Graph<'a> {
     pub(super) tensors: Vec<Tensor<'a>>,
     pub(super) nodes: Vec<Node<'a>>,
-    /// Names and shapes of inputs, outputs and values between; a size that is not a number is `None`.
-    pub(super) shapes: Vec<(&'a str, Vec<Option<usize>>)>,
+    /// Names and shapes of inputs, outputs and values between.
+    pub(super) shapes: Vec<(&'a str, Shape)>,
 }
 
 /// A constant tensor.
@@ -242,7 +245,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Name and shape of a value: ValueInfo.type.tensor_type.shape.dim.
-    fn value(self, range: Range<usize>) -> Result<Option<(&'a str, Vec<Option<usize>>)>> {
+    fn value(self, range: Range<usize>) -> Result<Option<(&'a str, Shape)>> {
         let (mut name, mut shape) = ("", None);
         for field in self.fields(range) {
             match field? {

@@ -21,7 +21,7 @@ pub(super) fn run(args: &AuditArgs) -> Result<u8> {
         );
     }
     let mut files = args.models.clone();
-    files.sort_by_cached_key(|path| natural(path));
+    files.sort_by_cached_key(natural);
     let mut checkpoints = Vec::with_capacity(files.len());
     for path in &files {
         let model = Model::open(path)?;

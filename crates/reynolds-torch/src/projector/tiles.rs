@@ -75,12 +75,15 @@ impl Kind {
     }
 }
 
+/// Entries of E with their places, to the last bit.
+type Bits = Vec<(i32, u64)>;
+
 impl Tiles {
     /// Those of layers whose numbers follow one another; `None` if a tile is too large, or E too dense.
     pub(super) fn of(layers: &[&Tiling]) -> Option<Self> {
         let (mut start, mut entries) = (0, 0);
         let mut all = Self { kinds: vec![], tiles: vec![] };
-        let mut known: HashMap<(usize, Vec<(i32, u64)>), Vec<usize>> = HashMap::new();
+        let mut known: HashMap<(usize, Bits), Vec<usize>> = HashMap::new();
         for tiling in layers {
             let mut numbers = vec![];
             for kind in tiling.kinds() {

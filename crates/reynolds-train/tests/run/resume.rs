@@ -173,8 +173,9 @@ fn a_torn_last_line_and_a_torn_temporary_file_are_forgotten() {
 
 #[test]
 fn in_place_of_a_damaged_checkpoint_a_run_goes_on_from_the_one_before_it_to_the_same_bytes() {
+    type Damage = fn(&[u8]) -> Vec<u8>;
     let expected = uninterrupted();
-    let damages: [fn(&[u8]) -> Vec<u8>; 5] = [
+    let damages: [Damage; 5] = [
         |_| Vec::new(),
         |whole| whole[..whole.len() / 2].to_vec(),
         |whole| [&whole[..whole.len() - 9], &[whole[whole.len() - 9] ^ 4], &whole[whole.len() - 8..]].concat(),

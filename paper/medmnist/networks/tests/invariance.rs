@@ -45,7 +45,7 @@ fn projected(group: Symmetry) -> (Box<dyn Network>, Parameters) {
 /// The largest change of a logit, beside the largest logit.
 fn change(network: &dyn Network, parameters: &Parameters, volume: &Tensor, moved: &Tensor) -> f64 {
     let both = tch::no_grad(|| logits(network, parameters, &Tensor::cat(&[volume, moved], 0), EVALUATE));
-    largest(&(both.get(0) - both.get(1))) / largest(&both.get(0))
+    largest(&(both.get(0) - both.get(1))) / largest(both.get(0))
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub use array::{Array, Float};
 pub use clock::{Clock, Paired, Times, Turns, Work};
 pub use convolutions::{AddedToStep, Convolutions};
 pub use decoupled::DecoupledRow;
-pub use memory::DeviceMemory;
+pub use memory::{DeviceMemory, used_of_mib};
 pub use penalty::{PenaltyBench, PenaltyBenchRow};
 pub use projection::{GridSize, ProjectionBench, ProjectionRow};
 pub use scaling::{ExponentRow, Extent, Panel, Plot, Point, PowerLaw, Scaling, ScalingReport, Series};

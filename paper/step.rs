@@ -260,7 +260,7 @@ impl<E: Timed> AnyStep for Step<E> {
         let folder = tempfile::tempdir().map_err(Error::io(Path::new("a temporary folder"), "create"))?;
         let text = toml::to_string(self).expect("sizes and names");
         whole_file::write(&folder.path().join("cost.toml"), text.as_bytes())?;
-        if !launcher.on_folder("cost", folder.path(), &device::name(device), interrupt)? {
+        if !launcher.on_folder(&["cost".as_ref()], folder.path(), &device::name(device), interrupt)? {
             return Ok(None);
         }
         let file = folder.path().join("cost.json");

@@ -10,6 +10,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::{Parser, Subcommand};
+#[cfg(feature = "torch")]
+use reynolds_train::sweep::end_with_sweep;
 
 /// Experiments of reynolds: training, the paper's tables and figures, their data, and measurements.
 #[derive(Debug, Parser)]
@@ -35,6 +37,22 @@ enum Command {
         #[arg(long, default_value = "cpu", value_parser = reynolds_torch::device::parse)]
         device: reynolds_torch::tch::Device,
     },
+    /// Train one point of a reproduction; started by `reproduce`
+    #[cfg(feature = "torch")]
+    #[command(hide = true)]
+    Point {
+        reproduction: std::path::PathBuf,
+        id: String,
+        folder: std::path::PathBuf,
+        /// Process that waits for this one.
+        #[arg(long)]
+        sweep: u32,
+        /// Train for so many seconds and measure the pace.
+        #[arg(long)]
+        probe: Option<u64>,
+        #[arg(long, default_value = "cpu", value_parser = reynolds_torch::device::parse)]
+        device: reynolds_torch::tch::Device,
+    },
     /// Generate or download the data sets of the experiments
     #[command(subcommand, arg_required_else_help = true)]
     Data(data::DataCommand),
@@ -57,6 +75,11 @@ impl Args {
             Command::Cost { folder, device } => {
                 reynolds_paper::step::carry_out(folder, *device)?;
                 Ok(ExitCode::SUCCESS)
+            }
+            #[cfg(feature = "torch")]
+            Command::Point { reproduction, id, folder, sweep, probe, device } => {
+                end_with_sweep(*sweep)?;
+                reproduce::point(reproduction, id, folder, *probe, *device)
             }
             Command::Data(command) => command.carry_out(),
         }

@@ -1,13 +1,20 @@
 //! `reynolds reproduce`: computes one table or figure of the paper and checks its claims.
 
+use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
-use reynolds_paper::targets::{Budget, Outcome, OutputFolder, Request, Session, find, targets};
+use reynolds_paper::targets::{
+    Budget, Jobs, Outcome, OutputFolder, PointSession, Request, Session, find, targets, train_point,
+};
 use reynolds_report::terminal;
-use reynolds_train::command_line::{SessionArgs, interrupted, models, session};
+use reynolds_torch::tch::Device;
+use reynolds_train::command_line::{INTERRUPTED, SessionArgs, interrupted, models, session};
 use reynolds_train::config::Assignment;
+use reynolds_train::interrupt::Interrupt;
+use reynolds_train::sweep::Launcher;
 
 #[derive(Debug, Args)]
 pub(crate) struct ReproduceArgs {
@@ -22,9 +29,13 @@ pub(crate) struct ReproduceArgs {
     /// One setting of the target, such as seeds=3; overrides the budget; may be repeated
     #[arg(long, value_name = "KEY=VALUE", conflicts_with = "resume")]
     set: Vec<String>,
-    /// Number of models trained in parallel; 0 = one per core on a CPU, one on any other device
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=4096))]
-    jobs: u64,
+    /// Number of models trained in parallel; 0 = one per core on a CPU, one on any other device; auto = the fastest that fits
+    /// into the memory of a GPU, by the first steps
+    #[arg(long, value_name = "N", default_value = "0", value_parser = jobs)]
+    jobs: Jobs,
+    /// Train each model in a process of its own, as several at a time on a GPU are
+    #[arg(long)]
+    processes: bool,
     #[command(flatten)]
     session: SessionArgs,
     /// Symmetry group: C4, D4, SO2, SO3, …
@@ -52,7 +63,9 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
         None => OutputFolder::Under(args.session.runs.clone()),
     };
     let assignments = assignments(args)?;
-    let request = Request { budget: args.budget, assignments, folder, workers: args.jobs as usize };
+    let several = device.is_cuda() && !matches!(args.jobs, Jobs::Number(0 | 1));
+    let launcher = if several || args.processes { Some(Launcher::this_program()?) } else { None };
+    let request = Request { budget: args.budget, assignments, folder, jobs: args.jobs, launcher };
     match target.reproduce(&request, Session { device, interrupt, observer: &mut *models() })? {
         Outcome::Interrupted { folder, command } => Ok(interrupted(&folder, &command)),
         Outcome::Finished(reproduction) => {
@@ -60,6 +73,29 @@ pub(super) fn run(args: &ReproduceArgs) -> Result<ExitCode> {
             let short = args.strict && !reproduction.all_held();
             Ok(if short { ExitCode::from(1) } else { ExitCode::SUCCESS })
         }
+    }
+}
+
+/// The process of a model.
+pub(super) fn point(
+    reproduction: &Path,
+    id: &str,
+    folder: &Path,
+    probe: Option<u64>,
+    device: Device,
+) -> Result<ExitCode> {
+    let (interrupt, probe) = (Interrupt::on_signal(), probe.map(Duration::from_secs));
+    train_point(reproduction, id, &PointSession { device, interrupt: &interrupt, folder, probe })?;
+    let finished = folder.join("summary.json").is_file();
+    Ok(if finished { ExitCode::SUCCESS } else { ExitCode::from(INTERRUPTED) })
+}
+
+/// "auto", or a number up to 4096.
+fn jobs(text: &str) -> Result<Jobs, String> {
+    match text.parse() {
+        _ if text == "auto" => Ok(Jobs::Auto),
+        Ok(number) if number <= 4096 => Ok(Jobs::Number(number)),
+        _ => Err("expected auto or a number up to 4096".into()),
     }
 }
 

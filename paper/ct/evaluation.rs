@@ -1,7 +1,6 @@
 //! PSNR, SSIM and C4 equivariance error of a network on the cases of a part.
 
 use super::metrics::{psnr, ssim};
-use super::networks::loss;
 use super::patches::{CtBatch, CtSubset};
 use super::task::{CtTask, Evaluated};
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
@@ -58,10 +57,9 @@ impl CtTask {
     /// As [`CtTask::quality`] of the network, with the mean task loss over minibatches of eight.
     pub fn quality_and_loss(&self, part: CtSubset) -> Result<(CaseQuality, f64)> {
         let numbers = |network: &Evaluated<'_>, batch: &CtBatch| {
-            let reduction = network(&batch.input)?;
-            let loss = loss(&reduction, &batch.input, &batch.truth)?.f_to_kind(Kind::Double)?;
-            let [psnr, ssim] = qualities(reduction.image(), batch)?;
-            let losses = loss.f_expand_as(&psnr)?;
+            let outputs = network(&batch.input, Some(&batch.truth))?;
+            let [psnr, ssim] = qualities(&outputs[0], batch)?;
+            let losses = outputs[1].f_to_kind(Kind::Double)?.f_expand_as(&psnr)?;
             Ok([psnr, ssim, losses])
         };
         let [psnr, ssim, losses] =
@@ -76,23 +74,23 @@ impl CtTask {
         timed: impl FnOnce(&mut dyn FnMut() -> Result<()>) -> Result<T>,
     ) -> Result<T> {
         let input = self.data().cases(part, 0, self.data().count(part))?.input;
-        self.evaluated(part, |network| timed(&mut || network(&input).map(drop)))
+        self.evaluated(part, |network| timed(&mut || network(&input, None).map(drop)))
     }
 
     /// The final image of one case, `[side · side]` from the top, from 0 to 255.
     pub fn reduce(&self, part: CtSubset, case: usize) -> Result<Vec<f32>> {
         let input = self.data().cases(part, case, 1)?.input;
-        let image = self.evaluated(part, |network| Ok(network(&input)?.image().f_to_kind(Kind::Float)?))?;
+        let image = self.evaluated(part, |network| Ok(network(&input, None)?[0].f_to_kind(Kind::Float)?))?;
         Ok(Vec::try_from(image.f_contiguous()?.f_view([-1])?.f_to_device(Device::Cpu)?)?)
     }
 
     /// C4 equivariance error: the mean of ‖rot_r N(x) − N(rot_r x)‖/‖N(x)‖ outside the metal over at most twelve cases and r = 1, 2, 3.
     pub fn turning_error(&self, part: CtSubset) -> Result<f64> {
         let errors = |network: &Evaluated<'_>, batch: &CtBatch| {
-            let image = network(&batch.input)?.image().f_mul(&batch.input.keep)?;
+            let image = network(&batch.input, None)?[0].f_mul(&batch.input.keep)?;
             let error = |turns: i64| -> Result<Tensor> {
                 let turned = batch.input.map(|images| images.f_rot90(turns, [2, 3]))?;
-                let other = network(&turned)?.image().f_mul(&turned.keep)?;
+                let other = network(&turned, None)?[0].f_mul(&turned.keep)?;
                 let difference = image.f_rot90(turns, [2, 3])?.f_sub(&other)?;
                 Ok(length(&difference)?.f_div(&length(&image)?)?)
             };

@@ -26,10 +26,11 @@ use reynolds_train::config::under;
 use reynolds_train::error::{Error, Result};
 use reynolds_train::interrupt::Interrupt;
 use reynolds_train::journal::Weights;
+use reynolds_train::passes::Passes;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
-/// A network that is evaluated.
-pub(super) type Evaluated<'a> = dyn Fn(&Corrupted) -> Result<Reduction> + 'a;
+/// A network that is evaluated: the final image, and the loss of all its images if the true one is given.
+pub(super) type Evaluated<'a> = dyn Fn(&Corrupted, Option<&Tensor>) -> Result<Vec<Tensor>> + 'a;
 
 /// The streams of random numbers of a seed.
 #[derive(Debug, Clone, Copy)]
@@ -54,6 +55,7 @@ pub struct CtTask {
     /// Patches, in the order in which they are trained on.
     epoch: EpochOrder<Patches>,
     pub(super) interrupt: Interrupt,
+    passes: Passes,
 }
 
 /// The sample-based penalty of Bai et al. on the outputs of regularised kernels.
@@ -133,8 +135,21 @@ impl CtTask {
         if projected && binding.is_none() {
             return Err(nothing("projected", "false", &projected));
         }
-        let (epoch, interrupt) = (EpochOrder::default(), Interrupt::new());
-        Ok(Self { parameters, network, binding, sample, data, config, projected, precision, seed, epoch, interrupt })
+        let (epoch, interrupt, passes) = (EpochOrder::default(), Interrupt::new(), Passes::default());
+        Ok(Self {
+            parameters,
+            network,
+            binding,
+            sample,
+            data,
+            config,
+            projected,
+            precision,
+            seed,
+            epoch,
+            interrupt,
+            passes,
+        })
     }
 
     pub fn data(&self) -> &CtData {
@@ -166,7 +181,20 @@ impl CtTask {
         let pass = Pass { mode: Mode::Evaluate, precision: self.precision };
         self.with_weights_of(part, || {
             let assembled = self.network.assemble(&self.parameters, pass)?;
-            what(&|input| Ok(self.network.forward(&self.parameters, &assembled, input, pass)?))
+            let [image, with_loss] = [self.passes.of("image", &assembled)?, self.passes.of("loss", &assembled)?];
+            what(&|input, truth| {
+                let Corrupted { image: corrupted, interpolated, keep } = input;
+                let inputs: Vec<Tensor> =
+                    [corrupted, interpolated, keep].into_iter().chain(truth).map(Tensor::shallow_clone).collect();
+                let captured = if truth.is_some() { &with_loss } else { &image };
+                captured.run(&inputs, |assembled, inputs| {
+                    let [image, interpolated, keep] = [0, 1, 2].map(|nth| inputs[nth].shallow_clone());
+                    let input = Corrupted { image, interpolated, keep };
+                    let reduction = self.network.forward(&self.parameters, assembled, &input, pass)?;
+                    let loss = inputs.get(3).map(|truth| networks::loss(&reduction, &input, truth)).transpose()?;
+                    Ok([reduction.image().shallow_clone()].into_iter().chain(loss).collect())
+                })
+            })
         })
     }
 
@@ -287,6 +315,10 @@ impl Task for CtTask {
 
     fn cancel_by(&mut self, interrupt: &Interrupt) {
         self.interrupt = interrupt.clone();
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

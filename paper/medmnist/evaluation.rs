@@ -25,13 +25,13 @@ pub struct TurningError {
 impl MedTask {
     pub fn scored(&self, split: Split) -> Result<Scored> {
         let _guard = tch::no_grad_guard();
-        let assembled = self.assemble_evaluated()?;
+        let evaluated = self.evaluated()?;
         let count = self.data().count(split);
         let mut logits = Vec::new();
         for first in (0..count).step_by(EVALUATED) {
             self.interrupt.check()?;
             let volumes = self.data().volumes(split, first, EVALUATED.min(count - first))?;
-            logits.push(self.evaluated(&assembled, &volumes)?);
+            logits.push(evaluated(&volumes)?);
         }
         let logits = Tensor::f_cat(&logits, 0)?.f_to_kind(Kind::Double)?.f_to_device(Device::Cpu)?;
         let numbers = Vec::<f64>::try_from(logits.f_contiguous()?.f_view([-1])?)?;
@@ -49,10 +49,9 @@ impl MedTask {
         }
         let numbers: Vec<i64> = (0..count).map(|number| (number * all / count) as i64).collect();
         let numbers = Tensor::f_from_slice(&numbers)?.f_to_device(self.data().device())?;
-        let assembled = self.assemble_evaluated()?;
-        let probabilities = |volumes: &Tensor| -> Result<Tensor> {
-            Ok(self.evaluated(&assembled, volumes)?.f_softmax(-1, Kind::Double)?)
-        };
+        let evaluated = self.evaluated()?;
+        let probabilities =
+            |volumes: &Tensor| -> Result<Tensor> { Ok(evaluated(volumes)?.f_softmax(-1, Kind::Double)?) };
         let [rotations, reflections] = turns();
         let elements = [&rotations[..], &reflections].concat();
         let mut moved = Vec::new();
@@ -87,8 +86,8 @@ impl MedTask {
     ) -> Result<T> {
         let _guard = tch::no_grad_guard();
         let volumes = self.data().volumes(split, 0, self.data().count(split))?;
-        let assembled = self.assemble_evaluated()?;
-        timed(&mut || self.evaluated(&assembled, &volumes).map(drop))
+        let evaluated = self.evaluated()?;
+        timed(&mut || evaluated(&volumes).map(drop))
     }
 }
 

@@ -26,6 +26,7 @@ use super::volumes::MedData;
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::passes::Passes;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Streams of random numbers.
@@ -45,6 +46,7 @@ pub struct MedTask {
     /// `[n]`, on the device.
     order: EpochOrder<Tensor>,
     pub(super) interrupt: Interrupt,
+    passes: Passes,
 }
 
 impl MedTask {
@@ -68,22 +70,30 @@ impl MedTask {
     ) -> Result<Self> {
         let binding =
             network.plan(&parameters)?.map(|plan| Binding::of_plan(&parameters, &plan)).transpose()?.map(Rc::new);
-        let (config, order, interrupt) = (config.clone(), EpochOrder::default(), Interrupt::new());
-        Ok(Self { parameters, network, binding, data, config, precision, seed, order, interrupt })
+        let (config, order) = (config.clone(), EpochOrder::default());
+        let (interrupt, passes) = (Interrupt::new(), Passes::default());
+        Ok(Self { parameters, network, binding, data, config, precision, seed, order, interrupt, passes })
     }
 
     pub fn data(&self) -> &MedData {
         &self.data
     }
 
-    /// Kernels of evaluation.
-    pub(super) fn assemble_evaluated(&self) -> Result<Vec<Tensor>> {
-        Ok(self.network.assemble(&self.parameters, self.pass(Mode::Evaluate))?)
+    /// Passes of evaluation with the present weights: logits `[n, classes]` of volumes.
+    pub(super) fn evaluated(&self) -> Result<impl Fn(&Tensor) -> Result<Tensor> + '_> {
+        self.passes(Mode::Evaluate)
     }
 
-    /// Logits `[n, classes]` in evaluation.
-    pub(super) fn evaluated(&self, assembled: &[Tensor], volumes: &Tensor) -> Result<Tensor> {
-        Ok(self.network.forward(&self.parameters, assembled, volumes, self.pass(Mode::Evaluate))?)
+    fn passes(&self, mode: Mode) -> Result<impl Fn(&Tensor) -> Result<Tensor> + '_> {
+        let pass = self.pass(mode);
+        let name = if matches!(mode, Mode::Train) { "training" } else { "evaluation" };
+        let captured = self.passes.of(name, &self.network.assemble(&self.parameters, pass)?)?;
+        Ok(move |volumes: &Tensor| {
+            let logits = captured.run(&[volumes.shallow_clone()], |assembled, volumes| {
+                Ok(vec![self.network.forward(&self.parameters, assembled, &volumes[0], pass)?])
+            });
+            Ok(logits?.swap_remove(0))
+        })
     }
 
     fn pass(&self, mode: Mode) -> Pass {
@@ -98,14 +108,13 @@ impl MedTask {
             return Ok(());
         }
         let _guard = tch::no_grad_guard();
-        let pass = self.pass(Mode::Train);
-        let assembled = self.network.assemble(&self.parameters, pass)?;
+        let forward = self.passes(Mode::Train)?;
         let mut sum = statistics.f_zeros_like()?;
         for step in 0..minibatches {
             let numbers = self.minibatch(Moment { epoch: 0, step })?;
             let (volumes, _) = self.data.chosen(Split::Train, &numbers)?;
             let _ = statistics.f_zero_()?;
-            let _ = self.network.forward(&self.parameters, &assembled, &volumes, pass)?;
+            let _ = forward(&volumes)?;
             let _ = sum.f_add_(&statistics)?;
         }
         statistics.f_copy_(&sum.f_div_scalar(minibatches as f64 * BatchNorm::MOMENTUM)?)?;
@@ -229,6 +238,10 @@ impl Task for MedTask {
 
     fn cancel_by(&mut self, interrupt: &Interrupt) {
         self.interrupt = interrupt.clone();
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     fn binding(&self) -> Result<Option<Rc<Binding>>> {

@@ -15,7 +15,6 @@ use crate::step::Timer;
 use reynolds::penalty::PenaltyConfig;
 use reynolds::random::Random;
 use reynolds_torch::Parameters;
-use reynolds_torch::layers::Pass;
 use reynolds_torch::tch::{self, Device, Kind, Tensor};
 
 use super::errors::RolloutErrors;
@@ -25,6 +24,7 @@ use super::penalty::{AssembledPenalty, check, energies};
 use reynolds_train::config::under;
 use reynolds_train::error::Result;
 use reynolds_train::interrupt::Interrupt;
+use reynolds_train::passes::Passes;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
@@ -57,6 +57,7 @@ pub struct SmokeTask {
     /// First rows `[windows]` on the device, in the order of the epoch.
     order: EpochOrder<Tensor>,
     interrupt: Interrupt,
+    passes: Passes,
 }
 
 impl SmokeTask {
@@ -86,26 +87,37 @@ impl SmokeTask {
         seed: u64,
     ) -> Self {
         let (network, config, order) = (network.into(), config.clone(), EpochOrder::default());
-        Self { parameters, network, data, config, alpha, seed, order, interrupt: Interrupt::new() }
+        let (interrupt, passes) = (Interrupt::new(), Passes::default());
+        Self { parameters, network, data, config, alpha, seed, order, interrupt, passes }
     }
 
     pub fn data(&self) -> &SmokeData {
         &self.data
     }
 
+    /// The network in evaluation with the present weights, from frames to a prediction.
+    fn evaluated(&self) -> Result<impl Fn(&Tensor) -> Result<Tensor> + '_> {
+        let pass = self.passes.of("evaluation", &self.network.assemble(&self.parameters, EVALUATE)?)?;
+        Ok(move |frames: &Tensor| {
+            let prediction = pass.run(&[frames.shallow_clone()], |assembled, frames| {
+                Ok(vec![self.network.forward(&self.parameters, assembled, &frames[0], EVALUATE)?])
+            });
+            Ok(prediction?.swap_remove(0))
+        })
+    }
+
     /// Calls `each` with prediction and truth `[N, 2, H, W]` at each step of a free-running rollout of `batch` `[N, 2 (seen + length), H, W]`.
     fn roll(
         &self,
         batch: &Tensor,
-        assembled: &[Tensor],
         length: usize,
-        pass: Pass,
+        network: &dyn Fn(&Tensor) -> Result<Tensor>,
         mut each: impl FnMut(&Tensor, &Tensor) -> Result<()>,
     ) -> Result<()> {
         let seen = 2 * self.data.shape().count as i64;
         let mut frames = batch.f_narrow(1, 0, seen)?;
         for step in 0..length as i64 {
-            let prediction = self.network.forward(&self.parameters, assembled, &frames, pass)?;
+            let prediction = network(&frames)?;
             each(&prediction, &batch.f_narrow(1, seen + 2 * step, 2)?)?;
             if step + 1 < length as i64 {
                 frames = Tensor::f_cat(&[&frames.f_narrow(1, 2, seen - 2)?, &prediction], 1)?;
@@ -119,17 +131,17 @@ impl SmokeTask {
         let _guard = tch::no_grad_guard();
         let length = self.config.out_length;
         let batch = self.data.select(&self.data.firsts(self.data.windows(Subset::Validation))?, length)?;
-        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
-        timed(&mut || self.roll(&batch, &assembled, length, EVALUATE, |_, _| Ok(())))
+        let network = self.evaluated()?;
+        timed(&mut || self.roll(&batch, length, &network, |_, _| Ok(())))
     }
 
     /// Errors of the network over rollouts of `length` steps of a part.
     pub fn errors(&self, part: Subset, length: usize) -> Result<RolloutErrors> {
         let _guard = tch::no_grad_guard();
-        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
+        let network = self.evaluated()?;
         self.errors_of(part, length, |batch| {
             let mut steps = Vec::with_capacity(length);
-            self.roll(batch, &assembled, length, EVALUATE, |prediction, truth| {
+            self.roll(batch, length, &network, |prediction, truth| {
                 self.interrupt.check()?;
                 steps.push(mean_square(prediction, truth)?);
                 Ok(())
@@ -173,12 +185,12 @@ impl SmokeTask {
         let _guard = tch::no_grad_guard();
         let rows = self.data.windows(part)[window];
         let batch = self.data.select(&self.data.firsts(&[rows])?, length)?;
-        let assembled = self.network.assemble(&self.parameters, EVALUATE)?;
+        let network = self.evaluated()?;
         let (mut prediction, mut truth) = (Vec::new(), Vec::new());
         let frame = |tensor: &Tensor| -> Result<Vec<f32>> {
             Ok(Vec::try_from(tensor.f_contiguous()?.f_view([-1])?.f_to_kind(Kind::Float)?.f_to_device(Device::Cpu)?)?)
         };
-        self.roll(&batch, &assembled, length, EVALUATE, |ours, theirs| {
+        self.roll(&batch, length, &network, |ours, theirs| {
             prediction.push(frame(ours)?);
             truth.push(frame(theirs)?);
             Ok(())
@@ -217,7 +229,8 @@ impl Captured for SmokeTask {
         let batch = self.data.select(firsts, self.config.out_length)?;
         let assembled = self.network.assemble(&self.parameters, TRAIN)?;
         let mut terms = Vec::with_capacity(self.config.out_length + 1);
-        self.roll(&batch, &assembled, self.config.out_length, TRAIN, |prediction, truth| {
+        let network = |frames: &Tensor| Ok(self.network.forward(&self.parameters, &assembled, frames, TRAIN)?);
+        self.roll(&batch, self.config.out_length, &network, |prediction, truth| {
             terms.push(prediction.f_mse_loss(truth, tch::Reduction::Mean)?);
             Ok(())
         })?;
@@ -289,6 +302,10 @@ impl Task for SmokeTask {
 
     fn cancel_by(&mut self, interrupt: &Interrupt) {
         self.interrupt = interrupt.clone();
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     /// Not by a plan: a relaxed layer assembles its kernel from filters and mixing weights, and P acts on the assembled kernel.

@@ -177,7 +177,9 @@ mod tests {
     fn a_model_that_is_stopped_goes_on_from_its_checkpoint_to_the_same_numbers() {
         reynolds_train::threads::set(1);
         let (folder, stopped, free) = (tempfile::tempdir().unwrap(), Interrupt::new(), Interrupt::new());
-        let trained = |interrupt| spec().train(&PointSession { device: Device::Cpu, interrupt, folder: folder.path() });
+        let trained = |interrupt| {
+            spec().train(&PointSession { device: Device::Cpu, interrupt, folder: folder.path(), probe: None })
+        };
         stopped.request();
         assert_eq!(trained(&stopped).unwrap(), None);
         let checkpoint = folder.path().join("checkpoints/last.safetensors");

@@ -11,6 +11,7 @@ use reynolds_torch::tch::{self, Device, Kind, Reduction, Tensor};
 use super::experiment::{self, ModelConfig};
 use crate::so2::invariance::{invariance, random_angles};
 use reynolds_train::error::Result;
+use reynolds_train::passes::Passes;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Names the stream of random numbers, with the seed.
@@ -63,6 +64,7 @@ pub struct PlaneTask {
     test: SplitData,
     /// Angles of the rotations that the error of invariance is measured with.
     angles: Vec<f64>,
+    passes: Passes,
 }
 
 impl PlaneTask {
@@ -92,7 +94,7 @@ impl PlaneTask {
         };
         let (train, test) = (part(train)?, part(test)?);
         let angles = random_angles(data.turns, &mut stream(seed, Purpose::Turns));
-        Ok(Self { parameters, network, features, train, test, angles })
+        Ok(Self { parameters, network, features, train, test, angles, passes: Passes::default() })
     }
 
     /// The training and the test points of a seed.
@@ -181,10 +183,16 @@ impl Task for PlaneTask {
     /// few.
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let part = self.part(split);
-        let logits = self.logits_of(&part.features)?;
+        let pass = self.passes.of("logits", &[])?;
+        let logits_of = |features: Tensor| -> Result<Tensor> {
+            Ok(pass.run(&[features], |_, features| Ok(vec![self.logits_of(&features[0])?]))?.swap_remove(0))
+        };
+        let logits = logits_of(part.features.shallow_clone())?;
         let right = logits.f_gt(0.0)?.f_eq_tensor(&part.labels.f_gt(0.5)?)?;
         let count = if split == Split::Test { self.angles.len() } else { WATCHED_TURNS.min(self.angles.len()) };
-        let error = invariance(&part.points, &self.angles[..count], |points| self.logits(points))?;
+        let error = invariance(&part.points, &self.angles[..count], |points| {
+            logits_of((self.features)(&points.f_to_kind(Kind::Float)?)?)
+        })?;
         Ok(Metrics::from([
             ("loss".into(), cross_entropy(&logits, &part.labels)?.f_double_value(&[])?),
             ("accuracy".into(), right.f_to_kind(Kind::Double)?.f_mean(Kind::Double)?.f_double_value(&[])?),
@@ -192,6 +200,10 @@ impl Task for PlaneTask {
             ("invariance_error_mean".into(), error.mean),
             ("invariance_error_relative".into(), error.relative),
         ]))
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     /// The complex layers, regularised towards SO(2).

@@ -6,6 +6,7 @@ use reynolds::penalty::PenaltyConfig;
 use reynolds_torch::tch::Tensor;
 use reynolds_torch::{Binding, Parameters};
 use reynolds_train::error::Result;
+use reynolds_train::passes::Passes;
 use reynolds_train::regulariser::Regulariser;
 use reynolds_train::task::{Captured, Metrics, Moment, Split, Task};
 
@@ -50,6 +51,10 @@ impl<T: Task> Task for Endless<T> {
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         self.0.evaluate(split)
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.0.pass_by(passes);
     }
 
     fn regulariser(&self, penalty: PenaltyConfig) -> Result<Option<Box<dyn Regulariser>>> {

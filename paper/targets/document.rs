@@ -1,12 +1,13 @@
 //! The config.toml of a reproduction: target, budget and settings.
 
-use serde::de::IgnoredAny;
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 use super::{Budget, Target};
 use reynolds_train::config::Settings;
 use reynolds_train::error::{Error, Result};
-use reynolds_train::run_folder::RunFolder;
+use reynolds_train::run_folder::{self, RunFolder};
 
 #[derive(Serialize, Deserialize)]
 struct Document<S> {
@@ -23,13 +24,27 @@ pub(super) fn write<T: Target>(folder: &RunFolder, target: &T, budget: Budget, s
     folder.write("config.toml", text.as_bytes())
 }
 
+/// The name of the target of a folder.
+pub(super) fn name(folder: &Path) -> Result<String> {
+    let (file, text) = text(folder)?;
+    Ok(parsed::<Document<IgnoredAny>>(&file, &text)?.target)
+}
+
+fn text(folder: &Path) -> Result<(PathBuf, String)> {
+    let file = folder.join("config.toml");
+    let text = run_folder::read_if_there(&file)?.unwrap_or_default();
+    Ok((file, text))
+}
+
+fn parsed<D: DeserializeOwned>(file: &Path, text: &str) -> Result<D> {
+    toml::from_str(text).map_err(|error| Error::file(file, "TOML", error.message()))
+}
+
 /// Budget and settings of a folder of this target.
-pub(super) fn read<T: Target>(folder: &RunFolder, target: &T) -> Result<(Budget, T::Settings)> {
-    let file = folder.file("config.toml");
-    let text = folder.config_text()?.unwrap_or_default();
-    let not_toml = |error: toml::de::Error| Error::file(&file, "TOML", error.message());
+pub(super) fn read<T: Target>(folder: &Path, target: &T) -> Result<(Budget, T::Settings)> {
+    let (file, text) = text(folder)?;
     // Before the settings, which another target or version may not have.
-    let head: Document<IgnoredAny> = toml::from_str(&text).map_err(not_toml)?;
+    let head: Document<IgnoredAny> = parsed(&file, &text)?;
     for (key, found, expected) in
         [("target", head.target, target.name()), ("version", head.version, env!("CARGO_PKG_VERSION"))]
     {
@@ -37,7 +52,7 @@ pub(super) fn read<T: Target>(folder: &RunFolder, target: &T) -> Result<(Budget,
             return Err(Error::file(&file, format!("{key} = \"{expected}\""), found));
         }
     }
-    let document: Document<T::Settings> = toml::from_str(&text).map_err(not_toml)?;
+    let document: Document<T::Settings> = parsed(&file, &text)?;
     document.settings.validate()?;
     Ok((document.budget, document.settings))
 }

@@ -1,6 +1,7 @@
 //! A reproduction from beginning to end.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use reynolds_torch::tch::Device;
@@ -8,13 +9,14 @@ use reynolds_torch::tch::Device;
 use super::findings::{Made, Reproduction, command, differing, spelt};
 use super::provenance::Provenance;
 use super::store::Store;
-use super::{Budget, Frame, Target, document};
+use super::{Budget, Frame, PointSession, Target, document};
 use reynolds_report::terminal::shell_word;
 use reynolds_train::config::{self, Assignment};
 use reynolds_train::environment::Environment;
-use reynolds_train::error::Result;
+use reynolds_train::error::{Error, Result};
 pub use reynolds_train::run::Session;
 use reynolds_train::run_folder::RunFolder;
+use reynolds_train::sweep::Launcher;
 use reynolds_train::threads;
 
 /// The folder of a reproduction.
@@ -33,8 +35,18 @@ pub struct Request {
     /// Settings of the target, over those of the budget.
     pub assignments: Vec<Assignment>,
     pub folder: OutputFolder,
-    /// Models trained in parallel; 0 = one per processor, and one at a time on a GPU.
-    pub workers: usize,
+    pub jobs: Jobs,
+    /// Starts a process for each model; `None`: models are threads of this one.
+    pub launcher: Option<Launcher>,
+}
+
+/// Models trained in parallel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Jobs {
+    /// The fastest number of processes, by the steps of some seconds, that fits into memory; threads: one per processor.
+    Auto,
+    /// 0 = one per processor, and one at a time on a GPU.
+    Number(usize),
 }
 
 #[derive(Debug)]
@@ -60,16 +72,20 @@ pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: S
         }
         OutputFolder::Resume(path) => {
             let folder = RunFolder::open(path)?;
-            let (budget, settings) = document::read(&folder, target)?;
+            let (budget, settings) = document::read(folder.path(), target)?;
             (folder, budget, settings)
         }
     };
-    let workers = match (session.device, request.workers) {
-        (Device::Cpu, workers) => threads::resolve(workers),
-        (_, workers) => workers.max(1),
+    let (launcher, environment) = (request.launcher.clone(), Environment::now(session.device));
+    let workers = match (session.device, request.jobs) {
+        (_, Jobs::Auto) if launcher.is_some() => None,
+        (Device::Cpu, Jobs::Auto) => Some(threads::resolve(0)),
+        (Device::Cpu, Jobs::Number(number)) => Some(threads::resolve(number)),
+        (_, Jobs::Auto) => Some(1),
+        (_, Jobs::Number(number)) => Some(number.max(1)),
     };
-    let environment = Environment::now(session.device);
-    let store = Store { folder: folder.file("points"), environment, device: session.device, workers };
+    let workers = workers.map_or_else(OnceLock::new, OnceLock::from);
+    let store = Store { reproduction: folder.path().into(), environment, device: session.device, workers, launcher };
     let Some((frame, speed)) = trained(target, &settings, &store, &mut session)? else {
         let path = folder.path().to_path_buf();
         let command = format!("reynolds reproduce {} --resume {}", target.name(), shell_word(&path));
@@ -85,6 +101,27 @@ pub(crate) fn reproduce<T: Target>(target: &T, request: &Request, mut session: S
     let made = Made { target, budget, settings: &settings, provenance, speed: &speed, command: &command };
     made.write(folder.path(), &frame, &findings)?;
     Ok(Outcome::Finished(Box::new(Reproduction { folder: folder.path().into(), title, speed, findings })))
+}
+
+/// Trains one point of a reproduction, which another process has begun and waits for; what it makes of it is in `session.folder`.
+pub(super) fn train_point<T: Target>(
+    target: &T,
+    reproduction: &Path,
+    id: &str,
+    session: &PointSession<'_>,
+) -> Result<()> {
+    let (_, settings) = document::read(reproduction, target)?;
+    let store = Store::reading(reproduction, session.device);
+    let (mut frame, mut phase) = (Frame::default(), target.points(&settings)?);
+    while !phase.is_empty() {
+        if let Some(point) = phase.iter().find(|point| point.id() == id) {
+            return store.train(point.as_ref(), session).map(drop);
+        }
+        store.read(&phase, &mut frame)?;
+        phase = target.more(&settings, &frame)?;
+        phase.retain(|point| frame.find(point.as_ref()).is_none());
+    }
+    Err(Error::config("point", format!("one of {}", target.name()), id))
 }
 
 /// `--device cuda:0`, or nothing where that is the default.
@@ -121,7 +158,7 @@ fn trained<T: Target>(
         phase = target.more(settings, &frame)?;
         phase.retain(|point| frame.find(point.as_ref()).is_none());
     }
-    let speed = speed(frame.len(), now, store.workers, seconds);
+    let speed = speed(frame.len(), now, store.workers.get().copied().unwrap_or(1), seconds);
     Ok(Some((frame, speed)))
 }
 
@@ -133,7 +170,7 @@ fn speed(all: usize, now: usize, workers: usize, seconds: f64) -> String {
             let before = if all > now { format!(" ({} more were trained before)", all - now) } else { String::new() };
             let workers = workers.min(now);
             let rate = now as f64 / seconds;
-            format!("{now} models in {seconds:.1} s on {workers} threads{before}: {rate:.2} models/s")
+            format!("{now} models in {seconds:.1} s, {workers} at a time{before}: {rate:.2} models/s")
         }
     }
 }

@@ -43,7 +43,7 @@ pub struct Reproduction {
     pub folder: PathBuf,
     /// Target and budget.
     pub title: String,
-    /// "50 models in 9.1 s on 2 threads: 5.5 models/s".
+    /// "50 models in 9.1 s, 2 at a time: 5.5 models/s".
     pub speed: String,
     pub findings: Findings,
 }

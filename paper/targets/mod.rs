@@ -11,7 +11,7 @@
 //!   figures/*.svg  *.csv  results.json  report.html
 //! ```
 //!
-//! Points are independent and each is trained by one thread, so that results do not depend on how many are trained at a time. A target may
+//! Points are independent and each is trained by one thread, on a GPU of a process of its own if there are several at a time, so that results do not depend on how many are trained at a time. A target may
 //! ask for more points once it knows the first results, such as the other seeds of a selected λ_⊥.
 //!
 //! ```
@@ -40,6 +40,8 @@ pub(crate) mod store;
 pub(crate) mod synthetic;
 pub(crate) mod training;
 
+use std::path::Path;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ct::table as ct;
@@ -49,7 +51,7 @@ use crate::so2::{fig_projection, fig_rings, fig_so2};
 use reynolds_train::config::{self, RunConfig, Settings};
 use reynolds_train::error::{Error, Result};
 
-pub use engine::{Outcome, OutputFolder, Request, Session};
+pub use engine::{Jobs, Outcome, OutputFolder, Request, Session};
 pub use findings::{Figure, Findings, Reproduction};
 pub use lists::{Chosen, Named, Numbers};
 pub use point::{Entry, Frame, Point, PointSession, Trained};
@@ -137,6 +139,9 @@ pub trait AnyTarget: Sync {
     fn settings_text(&self, budget: Budget) -> String;
 
     fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome>;
+
+    /// Trains one point of a reproduction: the process of a model.
+    fn train_point(&self, reproduction: &Path, id: &str, session: &PointSession<'_>) -> Result<()>;
 }
 
 impl<T: Target> AnyTarget for T {
@@ -155,6 +160,15 @@ impl<T: Target> AnyTarget for T {
     fn reproduce(&self, request: &Request, session: Session<'_>) -> Result<Outcome> {
         engine::reproduce(self, request, session)
     }
+
+    fn train_point(&self, reproduction: &Path, id: &str, session: &PointSession<'_>) -> Result<()> {
+        engine::train_point(self, reproduction, id, session)
+    }
+}
+
+/// Trains the point with this id of a reproduction in a folder.
+pub fn train_point(reproduction: &Path, id: &str, session: &PointSession<'_>) -> Result<()> {
+    find(&document::name(reproduction)?)?.train_point(reproduction, id, session)
 }
 
 pub fn targets() -> [&'static dyn AnyTarget; 14] {

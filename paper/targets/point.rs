@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::time::Duration;
 
 use reynolds_torch::tch::Device;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -23,7 +24,12 @@ pub struct PointSession<'a> {
     pub interrupt: &'a Interrupt,
     /// Holds the checkpoint of a training that was stopped.
     pub folder: &'a Path,
+    /// To train for this long only and measure [`PACE`].
+    pub probe: Option<Duration>,
 }
+
+/// Metric of a probe: steps a second.
+pub(crate) const PACE: &str = "steps_per_s";
 
 impl PointSession<'_> {
     pub fn journal<S: Settings>(&self, run: &RunConfig<S>) -> PointJournal {

@@ -5,7 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::{
-    Budget, Frame, Outcome, OutputFolder, Point, PointSession, Reproduction, Request, Session, Target, Trained, find,
+    Budget, Frame, Jobs, Outcome, OutputFolder, Point, PointSession, Reproduction, Request, Session, Target, Trained,
+    find,
 };
 use reynolds_torch::tch::Device;
 use reynolds_train::config::{self, Assignment, Settings};
@@ -29,7 +30,7 @@ pub(crate) fn loaded<S: Settings>(settings: S, given: &[(&str, &str)]) -> Result
 
 /// A quick reproduction with these settings.
 pub(crate) fn request(folder: OutputFolder, given: &[(&str, &str)]) -> Request {
-    Request { budget: Budget::Quick, assignments: assignments(given), folder, workers: 2 }
+    Request { budget: Budget::Quick, assignments: assignments(given), folder, jobs: Jobs::Number(2), launcher: None }
 }
 
 /// Reproduces a target on the processor.
@@ -54,7 +55,7 @@ pub(crate) fn trained<N: Into<String>>(metrics: impl IntoIterator<Item = (N, f64
 /// Trains a point in a temporary folder.
 pub(crate) fn train_point(point: &dyn Point) -> Result<Option<Trained>> {
     let folder = tempfile::tempdir().unwrap();
-    point.train(&PointSession { device: Device::Cpu, interrupt: &Interrupt::new(), folder: folder.path() })
+    point.train(&PointSession { device: Device::Cpu, interrupt: &Interrupt::new(), folder: folder.path(), probe: None })
 }
 
 pub(crate) fn with_arrays<const N: usize>(mut trained: Trained, arrays: [(&str, Vec<f32>); N]) -> Trained {

@@ -83,6 +83,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod captures;
 mod checkpoint;
 pub mod command_line;
 pub mod config;
@@ -96,6 +97,7 @@ pub mod interrupt;
 pub mod journal;
 pub mod metrics;
 pub mod page;
+pub mod passes;
 pub mod point_folder;
 pub mod point_journal;
 pub mod prelude;

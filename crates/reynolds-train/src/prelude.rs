@@ -9,5 +9,6 @@ pub use reynolds_torch::tch::{Device, Kind, Reduction, Tensor};
 pub use crate::config::{RunConfig, Settings};
 pub use crate::error::{Error, Result};
 pub use crate::experiment::Experiment;
+pub use crate::passes::Passes;
 pub use crate::supervised::{Supervised, supervised};
 pub use crate::task::{Captured, Metrics, Moment, Split, Task};

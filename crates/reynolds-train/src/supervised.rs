@@ -4,8 +4,8 @@
 //! data(split) ─► inputs, targets   [N, …] each      network ─► layers on the flat parameters      loss(outputs, targets)
 //! ```
 //!
-//! The library moves the data to the device, draws the minibatches of an epoch from the seed, and evaluates every split. What does not fit
-//! here implements [`Experiment`] and [`Task`] itself.
+//! The library moves the data to the device, draws the minibatches of an epoch from the seed, and evaluates every split. On CUDA steps and
+//! evaluations are captured in graphs: `outputs` and `loss` depend on nothing but tensors. What does not fit here implements [`Experiment`] and [`Task`] itself.
 //!
 //! ```
 //! use reynolds_train::prelude::*;
@@ -50,7 +50,8 @@ use reynolds_torch::tch::{Device, Kind, Tensor};
 use crate::config::{RunConfig, Settings};
 use crate::error::{Error, Result};
 use crate::experiment::{AnyExperiment, Experiment};
-use crate::task::{Metrics, Moment, Split, Task};
+use crate::passes::Passes;
+use crate::task::{Captured, Metrics, Moment, Split, Task};
 
 /// Settings that say what the data are, with a network that learns them.
 pub trait Supervised: Settings + Default + Send + Sync + 'static {
@@ -132,7 +133,8 @@ impl<S: Supervised> Experiment for Whole<S> {
             Ok((inputs.f_to_device(device)?, targets.f_to_device(device)?))
         };
         let data = [part(Split::Train)?, part(Split::Validation)?, part(Split::Test)?];
-        Ok(SupervisedTask { parameters: builder.build(Kind::Float, device)?, network, data, settings, seed })
+        let (parameters, passes) = (builder.build(Kind::Float, device)?, Passes::default());
+        Ok(SupervisedTask { parameters, network, data, settings, seed, passes })
     }
 }
 
@@ -144,6 +146,7 @@ struct SupervisedTask<S: Supervised> {
     network: S::Network,
     /// Inputs and targets of training, validation and test.
     data: [(Tensor, Tensor); 3],
+    passes: Passes,
 }
 
 impl<S: Supervised> SupervisedTask<S> {
@@ -153,7 +156,7 @@ impl<S: Supervised> SupervisedTask<S> {
     }
 
     /// The training examples of a minibatch: a permutation of the epoch, drawn from the seed.
-    fn minibatch(&self, moment: Moment) -> Vec<i64> {
+    fn chosen(&self, moment: Moment) -> Vec<i64> {
         let mut random = Random::at(self.seed, &[Purpose::Order as u64, moment.epoch as u64]);
         let order = random.permutation(self.count());
         let chosen = order.chunks(S::BATCH).nth(moment.step).unwrap_or_default();
@@ -162,6 +165,22 @@ impl<S: Supervised> SupervisedTask<S> {
 
     fn outputs(&self, inputs: &Tensor) -> Result<Tensor> {
         S::outputs(&self.network, &self.parameters, inputs)
+    }
+}
+
+impl<S: Supervised> Captured for SupervisedTask<S> {
+    /// Numbers of the examples `[n]`; none where all are in one minibatch.
+    fn minibatch(&self, moment: Moment) -> Result<Tensor> {
+        let chosen = if S::BATCH == 0 { vec![] } else { self.chosen(moment) };
+        Ok(Tensor::f_from_slice(&chosen)?.f_to_device(self.parameters.device())?)
+    }
+
+    fn loss_of(&self, chosen: &Tensor) -> Result<Tensor> {
+        let (inputs, targets) = &self.data[0];
+        if S::BATCH == 0 {
+            return S::loss(&self.outputs(inputs)?, targets);
+        }
+        S::loss(&self.outputs(&inputs.f_index_select(0, chosen)?)?, &targets.f_index_select(0, chosen)?)
     }
 }
 
@@ -179,20 +198,25 @@ impl<S: Supervised> Task for SupervisedTask<S> {
     }
 
     fn loss(&self, moment: Moment) -> Result<Tensor> {
-        let (inputs, targets) = &self.data[0];
-        if S::BATCH == 0 {
-            return S::loss(&self.outputs(inputs)?, targets);
-        }
-        let chosen = Tensor::f_from_slice(&self.minibatch(moment))?.f_to_device(self.parameters.device())?;
-        S::loss(&self.outputs(&inputs.f_index_select(0, &chosen)?)?, &targets.f_index_select(0, &chosen)?)
+        self.loss_of(&self.minibatch(moment)?)
+    }
+
+    fn captured(&self) -> Result<&dyn Captured, &'static str> {
+        Ok(self)
     }
 
     fn evaluate(&self, split: Split) -> Result<Metrics> {
         let (inputs, targets) = &self.data[split as usize];
-        let outputs = self.outputs(inputs)?;
-        let mut metrics = S::metrics(&outputs, targets)?;
-        metrics.insert("loss".into(), S::loss(&outputs, targets)?.f_double_value(&[])?);
+        let pass = self.passes.of("outputs", &[])?;
+        let outputs = pass.run(&[inputs.shallow_clone()], |_, inputs| Ok(vec![self.outputs(&inputs[0])?]))?;
+        let outputs = &outputs[0];
+        let mut metrics = S::metrics(outputs, targets)?;
+        metrics.insert("loss".into(), S::loss(outputs, targets)?.f_double_value(&[])?);
         Ok(metrics)
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     fn plan(&self) -> Result<Option<SymmetryPlan>> {
@@ -249,7 +273,7 @@ mod tests {
         let of = |seed, epoch| {
             let task = task(seed, 0).unwrap();
             assert_eq!(task.steps_per_epoch(), 3);
-            let steps = (0..3).map(|step| task.minibatch(Moment { epoch, step })).collect::<Vec<_>>();
+            let steps = (0..3).map(|step| task.chosen(Moment { epoch, step })).collect::<Vec<_>>();
             let losses = (0..3).map(|step| task.loss(Moment { epoch, step }).unwrap().double_value(&[]));
             let sums = steps.iter().map(|chosen| chosen.iter().sum::<i64>() as f64);
             assert!(losses.eq(sums), "targets go with their inputs");

@@ -10,6 +10,7 @@ use reynolds_torch::{Binding, Parameters, Penalty};
 
 use crate::error::Result;
 use crate::interrupt::Interrupt;
+use crate::passes::Passes;
 use crate::regulariser::Regulariser;
 
 /// Named numbers in a fixed order: "accuracy", "defect", …
@@ -83,6 +84,9 @@ pub trait Task {
 
     /// A flag for evaluations that take long, to [check](Interrupt::check) every few seconds.
     fn cancel_by(&mut self, _interrupt: &Interrupt) {}
+
+    /// Where evaluations [run](Passes::of) their passes, so that they are captured in a CUDA graph and replayed.
+    fn pass_by(&mut self, _passes: &Passes) {}
 
     /// Which parameters are regularised towards which group, for `[penalty]` and `[train.parametrisation]`; `None` if none is.
     fn plan(&self) -> Result<Option<SymmetryPlan>> {

@@ -9,8 +9,8 @@
 //! then, once per epoch: read the loss, check that all is finite, evaluate, record, save
 //! ```
 //!
-//! No step synchronises with the device; on CUDA it is captured in a graph and replayed where the task allows it. A step is a function of the seed and the moment only, so that a resumed loop does what an
-//! uninterrupted one does.
+//! No step synchronises with the device; on CUDA it is captured in a graph and replayed where the task allows it, as passes of evaluations
+//! are. A step is a function of the seed and the moment only, so that a resumed loop does what an uninterrupted one does.
 
 mod replay;
 mod trainer;

@@ -19,7 +19,7 @@ fn every_training_command_has_the_options_of_the_contract() {
     assert_eq!(of("run"), [&run[..], &place, &["--show", "--help"]].concat());
     let grid = ["--grid <KEY=V1,V2,…>"];
     assert_eq!(of("sweep"), [&grid[..], &run, &["--jobs <N>"], &place, &["--help"]].concat());
-    let reproduce = ["--budget <BUDGET>", "--strict", "--set <KEY=VALUE>", "--jobs <N>"];
+    let reproduce = ["--budget <BUDGET>", "--strict", "--set <KEY=VALUE>", "--jobs <N>", "--processes"];
     let projection = ["--group <G>", "--domain <FIELDS>", "--codomain <FIELDS>"];
     assert_eq!(of("reproduce"), [&reproduce[..], &place, &["--help"], &projection].concat());
 }

@@ -153,7 +153,7 @@ pub struct TrainConfig {
     pub checkpoint_every: usize,
     /// Optimiser steps between checks of the loss for NaN; 0 = once an epoch. A check synchronises with the device.
     pub look_every: usize,
-    /// Capture steps on CUDA in a CUDA graph and replay them, so that small ones do not wait for launches; a step that cannot be captured says
+    /// Capture steps and evaluations on CUDA in CUDA graphs and replay them, so that small ones do not wait for launches; a step that cannot be captured says
     /// why.
     pub graph: bool,
     /// CPU threads; 0 = all.

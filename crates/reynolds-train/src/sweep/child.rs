@@ -18,7 +18,7 @@ use reynolds_checkpoint::whole_file;
 const PATIENCE: Duration = Duration::from_millis(20);
 
 /// Ends this process when the sweep that started it is killed, so that the sweep can be resumed at once; only on Linux.
-pub(crate) fn end_with_sweep(_sweep: u32) -> Result<()> {
+pub fn end_with_sweep(_sweep: u32) -> Result<()> {
     #[cfg(target_os = "linux")]
     {
         use rustix::process::{Signal, getppid, set_parent_process_death_signal};
@@ -69,15 +69,18 @@ impl Launcher {
         status
     }
 
-    /// Runs `PROGRAM COMMAND FOLDER --device DEVICE` and waits for it; `false` if it was cancelled, an error with its last message if it fails.
-    pub fn on_folder(&self, command: &str, folder: &Path, device: &str, interrupt: &Interrupt) -> Result<bool> {
+    /// Runs `PROGRAM COMMAND… FOLDER --device DEVICE` and waits for it; `false` if it was cancelled, an error with its last message if it fails.
+    pub fn on_folder(&self, command: &[&OsStr], folder: &Path, device: &str, interrupt: &Interrupt) -> Result<bool> {
         let errors = folder.join("stderr.txt");
-        let status = self.wait_for(&[command.as_ref()], folder, device, &errors, interrupt);
+        let status = self.wait_for(command, folder, device, &errors, interrupt);
         match status.map_err(Error::io(&self.program, "run"))? {
-            status if status.success() => Ok(true),
+            status if status.success() => {
+                let _ = fs::remove_file(&errors);
+                Ok(true)
+            }
             _ if interrupt.requested() => Ok(false),
             status => {
-                let expected = format!("\"{command}\" to succeed");
+                let expected = format!("\"{}\" to succeed", command[0].display());
                 Err(Error::file(&self.program, expected, message(&errors, status)))
             }
         }
@@ -165,7 +168,9 @@ mod tests {
     fn a_command_on_a_folder_is_waited_for_and_why_it_fails_is_said() {
         let folder = tempfile::tempdir().unwrap();
         let shell = |script: &str| Launcher { program: "/bin/sh".into(), before: vec!["-c".into(), script.into()] };
-        let run = |script: &str, interrupt: &Interrupt| shell(script).on_folder("it", folder.path(), "cpu", interrupt);
+        let run = |script: &str, interrupt: &Interrupt| {
+            shell(script).on_folder(&["it".as_ref()], folder.path(), "cpu", interrupt)
+        };
         assert!(run("echo done > \"$1/out\"; test \"$0 $2 $3\" = 'it --device cpu'", &Interrupt::new()).unwrap());
         assert!(folder.path().join("out").is_file());
         let failed = run("echo 'error: no room' >&2; exit 3", &Interrupt::new()).unwrap_err().to_string();

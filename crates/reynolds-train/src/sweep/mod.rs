@@ -19,8 +19,7 @@ mod table;
 use std::path::PathBuf;
 
 pub use axis::Axis;
-pub use child::Launcher;
-pub(crate) use child::end_with_sweep;
+pub use child::{Launcher, end_with_sweep};
 pub use point::{Grid, Point};
 pub use table::{Row, Status};
 

@@ -10,6 +10,7 @@ use reynolds_torch::tch::{Kind, Tensor};
 use crate::config::{PenaltySettings, TrainConfig};
 use crate::error::{Error, Result};
 use crate::journal::{Progress, Snapshot, Weights};
+use crate::passes::Passes;
 use crate::regulariser::Regularisation;
 use crate::task::{Metrics, Moment, Task};
 use crate::train::replay::{Replay, captured};
@@ -34,6 +35,8 @@ pub struct Trainer<'a> {
     loss_sum: Tensor,
     /// Captured steps, on CUDA; or why there are none, until it is said.
     replay: Result<Replay, Option<String>>,
+    /// Captured passes of evaluations.
+    passes: Passes,
     best_weights: Option<Weights>,
     /// The last epoch that was evaluated in this session, and its validation metrics.
     validated: Option<(usize, Metrics)>,
@@ -65,6 +68,8 @@ impl<'a> Trainer<'a> {
             true => Replay::new(task).map_err(Some),
             false => Err(None),
         };
+        let passes = if config.graph { Passes::on(task.parameters().device()) } else { Passes::default() };
+        task.pass_by(&passes);
         let parameters = task.parameters_mut();
         let trained = Trained::new(parametrisation, parameters, binding)?;
         Ok(Self {
@@ -77,6 +82,7 @@ impl<'a> Trainer<'a> {
             minibatches,
             loss_sum: Tensor::f_zeros([0_i64; 0], (Kind::Double, parameters.device()))?,
             replay,
+            passes,
             best_weights: None,
             validated: None,
         })
@@ -130,10 +136,11 @@ impl<'a> Trainer<'a> {
         self.replay.as_ref().map_or(0, Replay::replays)
     }
 
-    /// Why steps are not captured in a CUDA graph where that was asked for; once.
+    /// Why steps or passes of evaluations are not captured in a CUDA graph where that was asked for; once each.
     pub fn not_captured(&mut self) -> Option<String> {
-        let why = self.replay.as_mut().err().and_then(Option::take)?;
-        Some(format!("steps are not captured in a CUDA graph: {why}"))
+        let why = self.replay.as_mut().err().and_then(Option::take).map(|why| ("steps", why));
+        let (what, why) = why.or_else(|| self.passes.not_captured().map(|why| ("evaluations", why)))?;
+        Some(format!("{what} are not captured in a CUDA graph: {why}"))
     }
 
     /// The operations of a step, whose numbers are prepared, with so many minibatches. What it does to the host is lost when it is replayed.

@@ -61,6 +61,9 @@ fn trained(gpu: Device, config: &Config) -> (Vec<f64>, Vec<String>, u64) {
     let mut task = Logistic::default().task(config, gpu).unwrap();
     let (mut journal, mut said, before) = (Memory::default(), Said::default(), device::launches());
     train(&mut task, &config.train, &config.penalty, &mut journal, &mut said, &Interrupt::new()).unwrap();
+    // Evaluated after each epoch, and twice to warm up.
+    let replayed = task.passes.replayed();
+    assert!(if config.train.graph { replayed >= config.train.epochs - 2 } else { replayed == 0 }, "{replayed}");
     let mut found: Vec<f64> = journal.records.iter().flat_map(|record| record.values.values().copied()).collect();
     found.extend(Vec::<f64>::try_from(task.parameters().flat().to_kind(Kind::Double)).unwrap());
     (found, said.0, device::launches() - before)

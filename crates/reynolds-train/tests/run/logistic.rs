@@ -120,6 +120,7 @@ pub(crate) struct LogisticTask {
     fault: Fault,
     calls: Cell<usize>,
     evaluations: Cell<usize>,
+    pub(crate) passes: Passes,
 }
 
 impl LogisticTask {
@@ -145,6 +146,7 @@ impl LogisticTask {
             fault,
             calls: Cell::new(0),
             evaluations: Cell::new(0),
+            passes: Passes::default(),
         })
     }
 
@@ -236,11 +238,20 @@ impl Task for LogisticTask {
         let half = self.inputs.size()[0] / 2;
         let start = if split == Split::Test { half } else { 0 };
         let (inputs, targets) = (self.inputs.narrow(0, start, half), self.targets.narrow(0, start, half));
-        let logits = inputs.linear(&self.parameters.get("weight").unwrap(), Some(self.parameters.get("bias").unwrap()));
+        // Assembled outside of what is captured, as kernels are.
+        let bias = self.parameters.get("bias")? * 1.0;
+        let logits = self.passes.of("logits", &[bias])?.run(&[inputs.shallow_clone()], |common, inputs| {
+            Ok(vec![inputs[0].f_linear(&self.parameters.get("weight")?, Some(&common[0]))?])
+        })?;
+        let logits = &logits[0];
         let right = logits.gt(0.0).to_kind(Kind::Float).eq_tensor(&targets).to_kind(Kind::Double).mean(Kind::Double);
         let seen = self.parameters.statistic("seen")?.square().sum(Kind::Double);
         let metrics = [("accuracy", right), ("loss", self.loss_on(&inputs, &targets)?), ("seen", seen)];
         Ok(metrics.map(|(name, value)| (name.into(), value.double_value(&[]))).into())
+    }
+
+    fn pass_by(&mut self, passes: &Passes) {
+        self.passes = passes.clone();
     }
 
     /// The two inputs may change places.

@@ -39,8 +39,9 @@ constexpr int UNITS = 1;
 // One tile, P(w) = E Eᵀ w with a sparse E of few numbers that all tiles of its kind share. The table begins with what each tile is:
 //
 //   tile    place of its kind in the table, first number, distance of its rows
-//   kind    numbers of a row, numbers, columns of E, where its entries begin in `values` by column and by number, then where the entries of
-//           each column end, where those of each number end, numbers of the entries by column, columns of the entries by number
+//   kind    numbers, columns of E, where its entries begin in `values` by column and by number, then the row of each number · 65536 + its
+//           place there, where the entries of each column end, where those of each number end, numbers of the entries by column, columns of
+//           the entries by number
 //
 // Written to `to` if there is one, which may be `w`; its energies are added if MEASURED. All threads of a block take it together.
 template <bool ADDED, bool MEASURED>
@@ -50,11 +51,12 @@ static __device__ void units(
     __shared__ number weight[TILE], coefficient[COLUMNS];
     const int first = table[3 * nth + 1], stride = table[3 * nth + 2];
     const int* kind = table + table[3 * nth];
-    const int segment = kind[0], len = kind[1], columns = kind[2];
-    const int *column_ends = kind + 5, *number_ends = column_ends + columns;
+    const int len = kind[0], columns = kind[1];
+    const int *places = kind + 4, *column_ends = places + len, *number_ends = column_ends + columns;
     const int *of_columns = number_ends + len, *of_numbers = of_columns + number_ends[len - 1];
-    const number *by_column = values + kind[3], *by_number = values + kind[4];
-    for (int i = threadIdx.x; i < len; i += BLOCK) weight[i] = w[first + i / segment * stride + i % segment];
+    const number *by_column = values + kind[2], *by_number = values + kind[3];
+    const auto place_of = [=](int i) { return (long long)first + (places[i] >> 16) * stride + (places[i] & 65535); };
+    for (int i = threadIdx.x; i < len; i += BLOCK) weight[i] = w[place_of(i)];
     __syncthreads();
     for (int base = 0; base < columns; base += BLOCK / LANES) {
         const int column = base + threadIdx.x / LANES;
@@ -70,7 +72,7 @@ static __device__ void units(
     }
     __syncthreads();
     for (int i = threadIdx.x; i < len; i += BLOCK) {
-        const long long place = first + i / segment * stride + i % segment;
+        const long long place = place_of(i);
         const number old = ADDED && to ? to[place] : 0;
         number projected = 0;
         for (int at = i ? number_ends[i - 1] : 0; at < number_ends[i]; at++) projected += by_number[at] * coefficient[of_numbers[at]];

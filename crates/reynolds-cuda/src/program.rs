@@ -20,7 +20,7 @@ use crate::{Error, Result};
 pub(crate) const fn threads(unit: Unit) -> u32 {
     match unit {
         Unit::Orbit(_) => 512,
-        Unit::Tile { .. } => 256,
+        Unit::Tile { .. } => 128,
     }
 }
 

@@ -36,6 +36,7 @@ VARIANTS = [
 ]
 # What two runs with the same settings have in common to the last byte.
 SAME = ["config.toml", "metrics.jsonl", "summary.json", "checkpoints/last.safetensors", "checkpoints/best.safetensors"]
+SUFFIXES = (".safetensors", ".npz", ".pt", ".pth", ".onnx", ".h5")
 HANG = 120  # seconds
 MEMORY = 1 << 20  # KiB that an audit of a few kilobytes may take
 figures = collections.Counter()
@@ -165,7 +166,7 @@ class Torture:
         self.project = ["project", place / "model.safetensors", "out.safetensors", "--group", "C4", "--fields", "trivial"]
         programs.run(self.project, place, allowed=(0,))
         self.projected = (place / "out.safetensors").read_bytes()
-        self.seeds = sorted((ROOT / "golden/checkpoints").glob("*.*"))
+        self.seeds = sorted(path for path in (ROOT / "golden/checkpoints").iterdir() if path.suffix in SUFFIXES)
         self.plan = subprocess.check_output([programs.reynolds, "plan", place / "model.safetensors", "--group", "C4"])
         self.settings = (place / "whole0/config.toml").read_bytes()
 

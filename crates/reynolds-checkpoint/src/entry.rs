@@ -109,6 +109,11 @@ impl Entry {
             })
     }
 
+    /// Storage, range of bytes there and number of elements: equal for tensors that lie on the same bytes, as a weight and its transpose do.
+    pub fn place(&self) -> (StorageId, std::ops::Range<usize>, usize) {
+        (self.storage, self.span(self.dtype.size().unwrap_or(1)), self.len())
+    }
+
     /// Whether the two share at least one byte. Exact for tensors that can be read; for other types whole storages are compared.
     pub fn overlaps(&self, other: &Entry) -> bool {
         if self.storage != other.storage || self.is_empty() || other.is_empty() {

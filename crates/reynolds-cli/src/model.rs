@@ -65,7 +65,7 @@ impl Model {
         };
         for (number, checkpoint) in shards.iter().enumerate() {
             model.network.convolutions.extend(checkpoint.convolutions().clone());
-            let mut by_storage: HashMap<_, Vec<&Entry>> = HashMap::new();
+            let mut by_place: HashMap<_, &Entry> = HashMap::new();
             for entry in checkpoint.entries() {
                 if let Some(first) = model.homes.insert(entry.name.clone(), number) {
                     let [first, second] = [first, number].map(|shard| shards[shard].path().display());
@@ -75,11 +75,11 @@ impl Model {
                         entry.name
                     );
                 }
-                let others = by_storage.entry(entry.storage).or_default();
-                if let Some(first) = others.iter().find(|other| other.len() == entry.len() && other.overlaps(entry)) {
-                    model.tied.insert(entry.name.clone(), first.name.clone());
-                } else {
-                    others.push(entry);
+                if entry.is_float() && !entry.is_empty() {
+                    let first = by_place.entry(entry.place()).or_insert(entry);
+                    if first.name != entry.name {
+                        model.tied.insert(entry.name.clone(), first.name.clone());
+                    }
                 }
                 model.list(checkpoint, entry);
             }

@@ -1,5 +1,6 @@
 //! `reynolds project`: W ← P(W).
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
@@ -46,12 +47,13 @@ pub(crate) fn run(args: &ProjectArgs) -> Result<u8> {
     // Before anything is written: what fails here must leave no output behind.
     let broken = broken(&model, &resolved, args);
     let names: Vec<&str> = chosen.iter().map(|layer| layer.name.as_str()).collect();
+    let layers: HashMap<&str, &TypedTensor> = names.iter().copied().zip(chosen.iter().copied()).collect();
     let replaced = args.out.exists();
     let write = |shard: usize, out: &Path| {
         let checkpoint = &model.shards[shard];
         let names: Vec<&str> = names.iter().copied().filter(|name| model.is_in(name, shard)).collect();
         checkpoint.write_with(out, &names, |entry| {
-            let layer = chosen.iter().find(|layer| layer.name == entry.name);
+            let layer = layers.get(&*entry.name);
             let values =
                 layer.context("a tensor that was asked for").and_then(|layer| project(&model, layer, args.blend));
             bar.inc(entry.len() as u64);

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use reynolds::random::Random;
+use reynolds_testkit::files::{dictionary, torch};
 use safetensors::SafeTensors;
 use serde_json::Value;
 
@@ -346,4 +347,33 @@ fn bad_input_exits_with_two_and_names_what_is_wrong() {
     folder.write("model.safetensors", "not a checkpoint");
     folder.refuses("audit model.safetensors --group C4", &["model.safetensors"]);
     assert!(!folder.path("out.safetensors").exists() && !folder.path("out.npz").exists());
+}
+
+#[test]
+fn many_views_of_one_storage_take_time_in_proportion_to_their_number() {
+    // 3,000 kernels that lie between each other: compared two by two, 10⁶ times over the whole storage.
+    let views = 3000_i32;
+    let numbers = |list: &[i32]| list.iter().flat_map(|n| [&b"J"[..], &n.to_le_bytes()].concat()).collect::<Vec<u8>>();
+    let text = |text: &str| [b"X", &(text.len() as u32).to_le_bytes()[..], text.as_bytes()].concat();
+    let view = |number: i32| {
+        let storage = [
+            &b"ctorch._utils\n_rebuild_tensor_v2\n(("[..],
+            &text("storage"),
+            b"ctorch\nFloatStorage\n",
+            &text("0"),
+            &text("cpu"),
+        ];
+        let shape = [&numbers(&[views * 9])[..], b"tQ", &numbers(&[number]), b"(", &numbers(&[1, 1, 3, 3]), b"t("];
+        let strides =
+            [&numbers(&[views * 9, views * 9, views * 3, views])[..], b"t\x89ccollections\nOrderedDict\n)RtR"];
+        [storage.concat(), shape.concat(), strides.concat()].concat()
+    };
+    let names: Vec<String> = (0..views).map(|number| format!("l{number}.weight")).collect();
+    let items: Vec<(&str, Vec<u8>)> = names.iter().zip(0..).map(|(name, number)| (&**name, view(number))).collect();
+    let folder = random(&[]);
+    let storage = (0..views * 9).flat_map(|n| (n as f32).sin().to_le_bytes()).collect();
+    folder.write("model.pt", torch(&dictionary(&items), &[("0", storage)]));
+    let value = folder.json("audit model.pt --group C4 --fields trivial --json");
+    assert_eq!(value["audits"][0]["total"]["layers"], views);
+    folder.succeeds("project model.pt out.pt --group C4 --fields trivial");
 }

@@ -50,6 +50,11 @@ impl Glob {
         Ok(Self { prefix, rest })
     }
 
+    /// The only name that matches, if the pattern has no wildcards.
+    pub(super) fn literal(&self) -> Option<&str> {
+        self.rest.is_empty().then_some(&self.prefix)
+    }
+
     /// Whether the whole name matches.
     pub(super) fn is_match(&self, name: &str) -> bool {
         let Some(name) = name.strip_prefix(&self.prefix) else { return false };
@@ -218,7 +223,8 @@ mod tests {
     #[test]
     fn an_escaped_name_matches_itself_alone_without_a_search() {
         let name = "a[0]{1,2}*?\\-!^,.ß";
-        assert!(Glob::new(&escape(name)).unwrap().rest.is_empty());
+        assert_eq!(Glob::new(&escape(name)).unwrap().literal(), Some(name));
+        assert_eq!(Glob::new("a*").unwrap().literal(), None);
         assert!(matches(&escape(name), name));
         assert!(!matches(&escape(name), "a0{1,2}*?\\-!^,.ß") && !matches(&escape("a*"), "ab"));
     }

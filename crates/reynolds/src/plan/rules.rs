@@ -53,11 +53,6 @@ impl<'a> Ready<'a> {
         }
     }
 
-    /// Whether the name matches, as it stands or without what wrappers add to it.
-    fn is_match(&self, name: &str) -> bool {
-        self.globs[0].is_match(name) || self.globs[1].is_match(&channel::unwrapped(name))
-    }
-
     fn layer(
         &self,
         builder: &mut Builder<'_>,
@@ -145,15 +140,55 @@ pub(super) fn attempt(plan: &SymmetryPlan, rule: &Rule, shape: &[usize]) -> Resu
     Ready::new(plan, rule)?.layer(&mut Builder::new(plan), ("", shape), None).map(|_| ())
 }
 
-/// The one rule that types a tensor.
-fn only<'a, 'r>(rules: &'a [Ready<'r>], name: &str) -> Result<Option<&'a Ready<'r>>> {
-    let mut hits = rules.iter().filter(|rule| rule.is_match(name));
-    match (hits.next(), hits.next()) {
-        (Some(first), Some(second)) => {
-            let got = format!("\"{}\" and \"{}\"", first.rule.name, second.rule.name);
-            Err(Error::plan(format!("tensor {name}"), "exactly one matching rule", got))
+/// The rules of a plan. Those without wildcards are found by name: a suggested plan has one for every tensor.
+struct Rules<'a> {
+    all: Vec<Ready<'a>>,
+    /// Numbers of the rules without wildcards, by their names and by those without the prefixes of wrappers.
+    literal: [HashMap<String, Vec<usize>>; 2],
+    /// Numbers of the others.
+    patterns: Vec<usize>,
+}
+
+impl<'a> Rules<'a> {
+    fn new(all: Vec<Ready<'a>>) -> Self {
+        let (mut literal, mut patterns) = ([HashMap::new(), HashMap::new()], Vec::new());
+        for (number, rule) in all.iter().enumerate() {
+            match rule.globs.each_ref().map(Glob::literal) {
+                [Some(name), Some(unwrapped)] => {
+                    for (rules, name) in literal.iter_mut().zip([name, unwrapped]) {
+                        rules.entry(name.to_string()).or_insert_with(Vec::new).push(number);
+                    }
+                }
+                _ => patterns.push(number),
+            }
         }
-        (hit, _) => Ok(hit),
+        Self { all, literal, patterns }
+    }
+
+    /// Numbers of the rules that match a name, as it stands or without what wrappers add to it.
+    fn matching(&self, name: &str) -> Vec<usize> {
+        let unwrapped = channel::unwrapped(name);
+        let literal = self.literal.iter().zip([name, &unwrapped]).filter_map(|(rules, name)| rules.get(name)).flatten();
+        let is_match = |number: &&usize| {
+            let [glob, short] = &self.all[**number].globs;
+            glob.is_match(name) || short.is_match(&unwrapped)
+        };
+        let mut numbers: Vec<usize> = literal.chain(self.patterns.iter().filter(is_match)).copied().collect();
+        numbers.sort_unstable();
+        numbers.dedup();
+        numbers
+    }
+
+    /// The one rule that types a tensor.
+    fn only(&self, name: &str) -> Result<Option<&Ready<'a>>> {
+        match self.matching(name)[..] {
+            [first, second, ..] => {
+                let got = format!("\"{}\" and \"{}\"", self.all[first].rule.name, self.all[second].rule.name);
+                Err(Error::plan(format!("tensor {name}"), "exactly one matching rule", got))
+            }
+            [only] => Ok(Some(&self.all[only])),
+            [] => Ok(None),
+        }
     }
 }
 
@@ -162,14 +197,16 @@ pub(super) fn resolve(
     rules: &[Rule],
     Network { tensors, complex, convolutions }: &Network,
 ) -> Result<ResolvedPlan> {
-    let rules: Vec<Ready<'_>> = rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?;
+    let rules = Rules::new(rules.iter().map(|rule| Ready::new(plan, rule)).collect::<Result<_>>()?);
     let all = tensors.iter().chain(complex);
-    if let Some(idle) = rules.iter().find(|rule| !all.clone().any(|(name, _)| rule.is_match(name))) {
+    let mut is_idle = vec![true; rules.all.len()];
+    all.clone().flat_map(|(name, _)| rules.matching(name)).for_each(|number| is_idle[number] = false);
+    if let Some((idle, _)) = rules.all.iter().zip(is_idle).find(|(_, is_idle)| *is_idle) {
         let some: Vec<&str> = all.clone().take(4).map(|(name, _)| name.as_str()).collect();
         let got = format!("no match among {} tensors ({}, …)", all.count(), some.join(", "));
         return Err(idle.rule.error("name", "a pattern that matches a tensor", got));
     }
-    let matched: Vec<Option<&Ready<'_>>> = tensors.iter().map(|(name, _)| only(&rules, name)).collect::<Result<_>>()?;
+    let matched: Vec<Option<&Ready<'_>>> = tensors.iter().map(|(name, _)| rules.only(name)).collect::<Result<_>>()?;
     let mut weights = HashMap::new();
     for ((name, shape), rule) in tensors.iter().zip(&matched) {
         let (module, own) = channel::split(name);
@@ -196,7 +233,7 @@ pub(super) fn resolve(
     }
     let mut typed = Vec::new();
     for (name, shape) in complex.iter().map(|(name, shape)| (name, &shape[..])).chain(pairs) {
-        match only(&rules, name)? {
+        match rules.only(name)? {
             Some(ready) => {
                 let tensor = complex::typed(plan, ready.rule, (name, shape), &typed);
                 typed.push(tensor.map_err(|error| error.of_tensor(name))?);

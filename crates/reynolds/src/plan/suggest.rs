@@ -147,4 +147,13 @@ mod tests {
             assert_eq!((plan.layers.len(), plan.untyped.len()), (1, 1), "{text}");
         }
     }
+
+    #[test]
+    fn a_plan_of_many_rules_finds_them_by_name() {
+        // A search through all of them for each tensor would compare 10⁸ names.
+        let layer = |n: usize| [(format!("m{n}.weight"), vec![4, 4, 1, 1]), (format!("n{n}.bias"), vec![4])];
+        let tensors: Vec<_> = (0..10_000).flat_map(layer).collect();
+        let plan = SymmetryPlan::from_toml(&suggest(&group::parse("C4").unwrap(), &Network::of(&tensors))).unwrap();
+        assert_eq!(plan.resolve(&tensors).unwrap().layers.len(), 20_000);
+    }
 }

@@ -4,10 +4,9 @@ use reynolds::audit::{self, Total};
 use reynolds::defect::{self, Displacements};
 use reynolds::plan::{Network, SymmetryPlan, UniformFields};
 use reynolds::projection::{Lowered, Projector, derive};
-use reynolds::random::Random;
 use reynolds::{Error, group};
 use reynolds_testkit::projector_laws::random_weights;
-use reynolds_testkit::spaces::{Layer, kernels, space};
+use reynolds_testkit::spaces::{Layer, kernels};
 use reynolds_testkit::tensors;
 
 const LAYERS: [Layer; 11] = [
@@ -76,21 +75,27 @@ fn the_bracket_of_single_precision_weights_contains_the_exact_defect() {
     }
 }
 
+/// Signs are independent, so the mean of ‖P(εw)‖² is Σ wᵢ²‖P(eᵢ)‖². S12 has orbits of 132 weights, D4 weights that always project to zero.
 #[test]
 fn random_signs_are_the_mean_over_signs() {
-    let space = space("D4", "2 trivial", "vector + trivial", 3, 2);
-    let projector = derive(&space).unwrap();
-    let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
-    let weights: Vec<f64> = random_weights(space.len(), 3);
-    let expected = orbits.random_signs(&weights).unwrap();
-    let mut signs = Random::new(5);
-    let rounds = 4000;
-    let mut mean = 0.0;
-    for _ in 0..rounds {
-        let flipped: Vec<f64> = weights.iter().map(|&w| if signs.below(2) == 0 { w } else { -w }).collect();
-        mean += projector.energies(&flipped).unwrap().equivariant / f64::from(rounds);
+    for layer in [
+        ("D4", "2 trivial", "vector + trivial", 3, 2),
+        ("S12", "1 permutation", "1 permutation + 1 trivial", 0, 0),
+        ("S12", "1 permutation + 2 trivial", "2 permutation", 0, 0),
+    ] {
+        let space = kernels(layer);
+        let projector = derive(&space).unwrap();
+        let Lowered::Orbits(orbits) = &projector else { panic!("orbits") };
+        let weights: Vec<f64> = random_weights(space.len(), 3);
+        let kept = |at: usize| {
+            let unit: Vec<f64> = (0..space.len()).map(|other| f64::from(other == at)).collect();
+            projector.energies(&unit).unwrap().equivariant
+        };
+        let mean: f64 = weights.iter().enumerate().map(|(at, w)| w * w * kept(at)).sum();
+        let found = orbits.random_signs(&weights).unwrap();
+        assert!((found - mean).abs() < 1e-12 * mean, "{layer:?}: {found} {mean}");
+        assert!(orbits.random_signs(&weights[1..]).is_err());
     }
-    assert!((mean / expected - 1.0).abs() < 0.03, "{mean} {expected}");
 }
 
 /// Fields by plan for groups of every kind of projector: the shares of the irreps sum to the defect.

@@ -38,7 +38,8 @@ fn parameters(kind: Kind, banded: bool) -> (Parameters, Binding) {
     let mut layers = spaces.map(|space| (space.shape(), derive(&space).unwrap()));
     if banded {
         layers[0] = band("SO2", "2x(0..2)", "1x(0..2)", (5, 2));
-        layers[2] = band("SO3", "2x0 + 1x1", "1x0 + 2x1 + 1x2", (3, 3));
+        // Its largest tile is cut.
+        layers[2] = band("SO3", "2x0 + 1x1 + 1x2", "1x0 + 2x1 + 1x2", (3, 3));
     }
     let layers = layers.map(|(shape, projector)| (shape, Arc::new(projector)));
     let named = || (0..layers.len()).map(|nth| nth.to_string()).zip(&layers);

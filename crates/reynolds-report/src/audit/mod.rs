@@ -117,8 +117,8 @@ const DEFECT_NOTE: &str = "worst = the largest change of a kernel under an eleme
                            the rotations that map the grid to itself; a..b: it lies between); it says nothing about outputs";
 
 /// What z and p are.
-const RANKING: &str = "z = how many standard deviations the energy is above that of random signs; p = its probability by chance, corrected for the \
-                       number of groups (and layers) tried, and 0 (< 1e-99) for weights that are exactly symmetric. A group is found step by step, each from a smaller one that was \
+const RANKING: &str = "z = how many standard deviations the energy is above that of random signs, every place of a kernel brought to one variance \
+                       first; p = its probability by chance, corrected for the number of groups (and layers) tried, of notice below 0.002, and 0 (< 1e-99) for weights that are exactly symmetric. A group is found step by step, each from a smaller one that was \
                        found before: z and p of a layer are those of its least certain step. A larger z in the row of another group is no \
                        evidence for it: groups share part of what they average";
 
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn a_stride_off_centre_breaks_where_the_group_fixes_all_kernels_too() {
         let rule = "name = \"w\"\ndomain = \"2 trivial\"\ncodomain = \"2 trivial\"\nstride = 2\npadding = 0";
-        for (input, expected) in [(8, Some("not at 1 (w)")), (9, None)] {
+        for (input, expected) in [(8, Some("they break it at 1 (w)")), (9, None)] {
             let text = format!("group = \"C4\"\n[[layer]]\n{rule}\ninput = {input}");
             let plan = reynolds::plan::SymmetryPlan::from_toml(&text).unwrap();
             let resolved = plan.resolve(&[("w".to_string(), vec![2, 2, 1, 1])]).unwrap();

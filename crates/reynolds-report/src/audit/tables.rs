@@ -38,7 +38,10 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
 }
 
 /// The last row of [`layers`], for all weights together.
-pub(super) fn total(total: &Total) -> [Cell; 11] {
+pub(super) fn total(typed: &Typed) -> [Cell; 11] {
+    let total = &typed.total;
+    // Where a layer has no chance, the total would mix two kinds of it.
+    let has_chance = typed.layers.iter().all(|layer| layer.chance.is_some() || layer.tensor.acts_trivially());
     [
         Cell::from(all_layers(total)).toned(Tone::Strong),
         "".into(),
@@ -46,7 +49,7 @@ pub(super) fn total(total: &Total) -> [Cell; 11] {
         "".into(),
         number(total.energies.total().sqrt()).into(),
         total_energy(total),
-        share(total.energy().map(|_| total.chance)).into(),
+        share(total.energy().filter(|_| has_chance).map(|_| total.chance)).into(),
         share(total.energy().map(|_| total.dimension_share)).into(),
         share(total.excess()).into(),
         number(total.energies.perp.sqrt()).into(),

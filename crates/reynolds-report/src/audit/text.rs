@@ -27,8 +27,7 @@ impl AuditReport {
                 for typed in typed {
                     text += &format!("{file} under {}, {}\n\n", typed.group, typing(&typed.fields));
                     let listed = typed.layers.iter().filter(|layer| !is_constant(layer));
-                    text +=
-                        &tables::layers(typed, listed, 1).row(tables::total(&typed.total)).fitted(width()).text(colour);
+                    text += &tables::layers(typed, listed, 1).row(tables::total(typed)).fitted(width()).text(colour);
                 }
             }
         }

@@ -238,8 +238,14 @@ class Torture:
             process.wait(timeout=HANG)
             figures["kills"] += 1
             left = contents(folder)
-            expect(set(left) <= {"out.safetensors"}, f"project after a kill left {list(left)}")
-            expect(left.get("out.safetensors", self.projected) == self.projected, "project after a kill left half a file")
+            # Linux replaces a file only by one with a name: a kill in that moment leaves the whole new one under a hidden name.
+            hidden = [name for name in left if name != "out.safetensors"]
+            moment = all(name.startswith(".out.safetensors.") for name in hidden) and "out.safetensors" in left
+            expect(not hidden or moment, f"project after a kill left {hidden}")
+            expect(all(data == self.projected for data in left.values()), "project after a kill left half a file")
+            for name in hidden:
+                (folder / name).unlink()
+            figures["whole files under hidden names"] += len(hidden)
 
     def disks(self, dice, folder):
         """A run on a disk that is full, or with files that may not grow, goes on to the same bytes when there is room."""

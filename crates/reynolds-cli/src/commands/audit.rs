@@ -68,10 +68,9 @@ pub fn audit(model: &Model, plans: &[NamedPlan], rank: Option<UniformFields>) ->
     let rankings = rank.map_or(Ok(vec![]), |fields| super::rank::rankings(model, fields))?;
     if rank.is_some() && typed.is_empty() && rankings.is_empty() {
         bail!(
-            "{}: expected kernels or linear layers of real numbers, on which groups can be compared, found none in {} tensors; complex weights are \
+            "{}: expected kernels or linear layers of real numbers, on which groups can be compared, found none; complex weights are \
              measured under one group, with --group and --plan (`reynolds plan` drafts a plan)",
-            model.file(),
-            model.network.tensors.len()
+            model.file()
         );
     }
     Ok(AuditReport { file: model.file(), typed, rankings, pictures: vec![] })

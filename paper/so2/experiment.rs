@@ -199,6 +199,17 @@ impl<D: PlaneData> Experiment for PlaneExperiment<D> {
         D::ABOUT
     }
 
+    fn meanings(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("invariance_error_mean", "|T(gx) − T(x)|, T the logit, mean over points x and rotations g"),
+            (
+                "invariance_error_relative",
+                "that, divided by the standard deviation of T over the points: 0 is invariant",
+            ),
+            ("invariance_error_sum", "the paper's ℰ_emp: the sum over all pairs of x and g"),
+        ]
+    }
+
     /// Adam at 0.003 for 200 epochs; the penalty in the plain form with λ_G on the whole W, at λ_G = 0, λ_⊥ = 0.
     fn defaults(&self) -> RunConfig<Self::Settings> {
         let mut config = RunConfig::new(D::NAME, PlaneSettings::default());

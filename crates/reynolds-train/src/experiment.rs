@@ -30,6 +30,11 @@ pub trait Experiment: Send + Sync {
         ""
     }
 
+    /// What metrics mean that other experiments do not have, by the last part of their names: said below the results of a run.
+    fn meanings(&self) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
+
     /// All settings of a run with nothing given.
     fn defaults(&self) -> RunConfig<Self::Settings> {
         RunConfig::new(self.name(), Self::Settings::default())
@@ -73,6 +78,9 @@ pub trait Erased: Send + Sync {
     /// One sentence for `run list`.
     fn about(&self) -> &'static str;
 
+    /// See [`Experiment::meanings`].
+    fn meanings(&self) -> &'static [(&'static str, &'static str)];
+
     /// A run with complete settings, checked as [`config::load`] does.
     fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>>;
 
@@ -114,6 +122,10 @@ impl<E: Experiment> Erased for E {
 
     fn about(&self) -> &'static str {
         Experiment::about(self)
+    }
+
+    fn meanings(&self) -> &'static [(&'static str, &'static str)] {
+        Experiment::meanings(self)
     }
 
     fn load(&self, file: Option<&Path>, assignments: &[Assignment]) -> Result<LoadedRun<'_>> {

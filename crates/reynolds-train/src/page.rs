@@ -41,7 +41,7 @@ fn of_run(folder: &Path, summary: &Summary) -> Result<Report> {
     let experiment = settings.get("experiment").and_then(toml::Value::as_str).unwrap_or("run");
     let seed = settings.get("seed").map(|seed| format!(", seed {seed}")).unwrap_or_default();
     let mut report = Report::new(format!("{experiment}{seed}"));
-    report.fact("again with", format!("reynolds run {experiment} --config config.toml"));
+    report.fact("again with", format!("reynolds run {experiment} --config config.toml, in this folder"));
     for (name, fact) in facts(folder)? {
         report.fact(name, fact);
     }

@@ -68,8 +68,12 @@ fn done(program: &str, experiment: &dyn Erased, outcome: &Outcome) -> Result<Exi
     // A line a fact: these come from a folder that somebody else may have made.
     let mut lines = vec![format!("{}{}", folder.display(), if again { " was finished already" } else { "" })];
     lines.extend(page::facts(folder)?.iter().map(|(name, fact)| format!("  {name}: {fact}")));
-    let metrics = summary.metrics().iter().filter(|(name, _)| page::shown(name));
-    lines.extend(metrics.map(|(name, value)| format!("  {name:<28} {value:.6}")));
+    let metrics: Vec<_> = summary.metrics().iter().filter(|(name, _)| page::shown(name)).collect();
+    let width = metrics.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    lines.extend(metrics.iter().map(|(name, value)| format!("  {name:<width$} {value:.6}")));
+    let has = |metric: &str| summary.metrics().keys().any(|name| name.rsplit('/').next() == Some(metric));
+    let meanings = experiment.meanings().iter().filter(|(metric, _)| has(metric));
+    lines.extend(meanings.map(|(metric, meaning)| format!("  {metric}: {meaning}")));
     let exact = summary.exact_since.iter();
     lines.extend(exact.map(|(layer, step)| format!("  {layer} is exactly equivariant since step {step}")));
     lines.push(format!("report: {}", report.display()));

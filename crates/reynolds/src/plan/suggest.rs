@@ -91,10 +91,11 @@ pub fn suggest(group: &GroupRef, network: &Network) -> String {
         }
     }
     for (name, shape) in network.complex.iter().filter(|(name, _)| !channel::is_optimizer_state(name)) {
+        let [out, into] = [0, 1].map(|axis| frequencies(shape.get(axis).copied().unwrap_or(1)));
         let _ = write!(
             text,
-            "\n# off: complex numbers; give the frequencies of its channels\n# [[layer]]  # {shape:?}\n# name = {}\n\
-             # domain = \"4x(-4..4)\"\n# codomain = \"4x(-4..4)\"\n",
+            "\n# off: complex numbers; say the frequencies of its channels in place of these and take the # away\n# [[layer]]  # {shape:?}\n\
+             # name = {}\n# domain = \"{into}\"\n# codomain = \"{out}\"\n",
             quoted(name)
         );
     }
@@ -108,6 +109,12 @@ pub fn suggest(group: &GroupRef, network: &Network) -> String {
             write!(text, "\n[[layer]]\nname = {}\nkind = \"{}\"\ncodomain = \"{fields}\"\n", quoted(name), role.name());
     }
     text
+}
+
+/// Some frequencies that so many channels may have, up to 4.
+fn frequencies(channels: usize) -> String {
+    let highest = (0..=4).rev().find(|highest| channels.is_multiple_of(2 * highest + 1)).unwrap_or(0);
+    format!("{}x(-{highest}..{highest})", channels / (2 * highest + 1))
 }
 
 /// A tensor's name as a TOML string that matches it and nothing else.

@@ -2,13 +2,15 @@
 
 use anyhow::{Context, Result, bail};
 use rayon::prelude::*;
+use reynolds::audit::ranking::Ranking;
 use reynolds::audit::{LayerAudit, Total, layer as measure};
+use reynolds::group;
 use reynolds::plan::{SymmetryPlan, TypedTensor, UniformFields, Untyped};
 
 use crate::args::{AuditArgs, FieldsArg};
 use crate::model::{Model, NamedPlan};
 use reynolds::projection::Projector;
-use reynolds_report::audit::{AuditReport, KernelPicture, Typed, by_reason};
+use reynolds_report::audit::{AuditReport, KernelPicture, Typed, by_reason, sampling};
 use reynolds_report::terminal;
 
 pub(crate) fn run(args: &AuditArgs) -> Result<u8> {
@@ -73,7 +75,16 @@ pub fn audit(model: &Model, plans: &[NamedPlan], rank: Option<UniformFields>) ->
             model.file()
         );
     }
-    Ok(AuditReport { file: model.file(), typed, rankings, pictures: vec![] })
+    let sampling = if typed.is_empty() { strides(model, &rankings)? } else { None };
+    Ok(AuditReport { file: model.file(), typed, rankings, sampling, pictures: vec![] })
+}
+
+/// What strides and paddings do under the group that was found for kernels.
+fn strides(model: &Model, rankings: &[Ranking]) -> Result<Option<String>> {
+    let found = rankings.iter().find_map(|ranking| Some((ranking.found.group.as_ref()?, ranking.fields?)));
+    let Some((name, fields)) = found else { return Ok(None) };
+    let resolved = model.resolved(&SymmetryPlan::uniform(&group::parse(name)?, fields)?)?;
+    Ok(sampling(resolved.layers.iter()).map(|line| format!("Under {name}: {line}.")))
 }
 
 pub(super) fn of_plan(model: &Model, named: &NamedPlan) -> Result<Typed> {

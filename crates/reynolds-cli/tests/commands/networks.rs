@@ -163,6 +163,17 @@ fn a_model_in_several_files_is_audited_as_one_and_projected_into_a_folder() {
     folder.refuses(&format!("audit parts {typing}"), &["every name once", "a.weight", "c.safetensors"]);
 }
 
+#[test]
+fn the_moments_of_an_optimizer_are_no_evidence() {
+    let folder = random(&[
+        ("model.weight", &[8, 8, 3, 3]),
+        ("optimizer.state.0.exp_avg", &[8, 8, 3, 3]),
+        ("a.exp_avg_sq", &[8, 8, 3, 3]),
+    ]);
+    let ranking = folder.json("audit model.safetensors --json")["ranking"].clone();
+    assert!(ranking[0]["what"].as_str().unwrap().ends_with("on 1 of 1 tensors"), "{ranking}");
+}
+
 /// golden/checkpoints_onnx_hdf5.py says what the nodes are.
 #[test]
 fn an_onnx_model_says_itself_where_it_commutes_and_is_written_back() {
@@ -187,6 +198,11 @@ fn an_onnx_model_says_itself_where_it_commutes_and_is_written_back() {
         text.starts_with("Strides and paddings keep the symmetry at 4 of 5 convolutions; they break it at 1"),
         "{text}"
     );
+    // Without a group it is said of the one that is found.
+    folder.succeeds("project model.onnx turned.onnx --group C4 --fields trivial");
+    let text = folder.succeeds("audit turned.onnx");
+    let found = ["they break it at 1 (same.weight)", "C4 = D4"].map(|words| text.contains(words));
+    assert!(text.starts_with("Under C4: strides and paddings keep") && found == [true; 2], "{text}");
     let plan = folder.succeeds("plan model.onnx --group C4");
     assert!(plan.contains("kind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular\""), "{plan}");
     assert!(plan.contains("groups = 8\nstride = 1\npadding = 1\ninput = 8"), "{plan}");

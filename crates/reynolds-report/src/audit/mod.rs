@@ -10,7 +10,7 @@
 //! let layers = vec![audit::layer(&resolved.layers[0], &[1.0_f32; 36][..])?];
 //! let total = Total::of(&layers);
 //! let typed = Typed { group: "C4".into(), fields: "trivial".into(), layers, untyped: resolved.untyped, total };
-//! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![], pictures: vec![] };
+//! let report = AuditReport { file: "model.npz".into(), typed: vec![typed], rankings: vec![], sampling: None, pictures: vec![] };
 //! assert!(report.text(false).contains("model.npz under C4, trivial fields"));
 //! assert!(report.page().html().contains("class=\"bar\""));
 //! # Ok::<(), reynolds::Error>(())
@@ -41,6 +41,8 @@ pub struct AuditReport {
     pub typed: Vec<Typed>,
     /// Groups compared, for each kind of tensors.
     pub rankings: Vec<Ranking>,
+    /// What is known of strides and paddings under the group that was found, where no typing is given.
+    pub sampling: Option<String>,
     /// Kernels to be drawn on the page.
     pub pictures: Vec<KernelPicture>,
 }
@@ -51,7 +53,11 @@ impl AuditReport {
     pub fn verdict(&self) -> Vec<String> {
         let ranked = self.rankings.iter().map(|ranking| format!("{}: {}", ranking.what, ranking.verdict()));
         let typed = self.typed.iter().map(Typed::verdict);
-        ranked.chain(typed).chain(self.typed.iter().find_map(Typed::sampling)).collect()
+        ranked.chain(typed).chain(self.strides()).collect()
+    }
+
+    fn strides(&self) -> Option<String> {
+        self.typed.iter().find_map(Typed::sampling).or_else(|| self.sampling.clone())
     }
 }
 

@@ -41,7 +41,8 @@ pub(super) fn layers<'a>(typed: &Typed, layers: impl Iterator<Item = &'a LayerAu
 pub(super) fn total(typed: &Typed) -> [Cell; 11] {
     let total = &typed.total;
     // Where a layer has no chance, the total would mix two kinds of it.
-    let has_chance = typed.layers.iter().all(|layer| layer.chance.is_some() || layer.tensor.acts_trivially());
+    let has_chance =
+        typed.layers.iter().all(|layer| layer.chance.is_some() || layer.tensor.acts_trivially() || layer.norm() == 0.0);
     [
         Cell::from(all_layers(total)).toned(Tone::Strong),
         "".into(),

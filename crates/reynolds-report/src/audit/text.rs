@@ -11,7 +11,7 @@ impl AuditReport {
     /// The audit for a terminal.
     pub fn text(&self, colour: bool) -> String {
         let (mut text, file) = (String::new(), printable(&self.file));
-        if let Some(sampling) = self.typed.iter().find_map(Typed::sampling) {
+        if let Some(sampling) = self.strides() {
             text += &format!("{sampling}\n\n");
         }
         match self.typed.as_slice() {

@@ -27,7 +27,7 @@ pub(super) fn split(name: &str) -> (String, String) {
 }
 
 /// Whether this is the name of an optimizer's state, which has the shapes of weights.
-pub(super) fn is_optimizer_state(name: &str) -> bool {
+pub(crate) fn is_optimizer_state(name: &str) -> bool {
     name.starts_with("optimizer") || ["exp_avg", "exp_avg_sq", "momentum_buffer"].iter().any(|end| name.ends_with(end))
 }
 

@@ -36,6 +36,7 @@ mod toml_text;
 mod typed_tensor;
 mod uniform;
 
+pub(crate) use channel::is_optimizer_state;
 pub use complex::ComplexTensor;
 pub use convolution::{Axis, Convolution};
 pub use suggest::suggest;

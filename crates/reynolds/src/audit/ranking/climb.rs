@@ -53,10 +53,14 @@ impl Order<'_> {
         energy.is_exact() || (energy.value > energy.chance && (self.evidence)(None, class).p() < SIGNIFICANCE)
     }
 
-    /// Minimal classes that are beyond chance, too, but are not in the group that was accepted.
-    pub(super) fn also(&self, accepted: usize) -> Vec<usize> {
+    /// Minimal classes that are beyond chance after correction for `tests`, too, but are not in the group that was accepted.
+    pub(super) fn also(&self, accepted: usize, tests: usize) -> Vec<usize> {
         let outside = |class: &usize| *class != accepted && !(self.below)(*class, accepted);
-        self.minimal().into_iter().filter(outside).filter(|&class| self.is_beyond_chance(class)).collect()
+        let corrected = |class: usize| {
+            (self.energies)(class).is_exact() || (self.evidence)(None, class).p() * (tests as f64) < SIGNIFICANCE
+        };
+        let beyond = |class: &usize| self.is_beyond_chance(*class) && corrected(*class);
+        self.minimal().into_iter().filter(outside).filter(beyond).collect()
     }
 
     /// The smallest classes above one.

@@ -114,7 +114,7 @@ impl Contest {
         let outcome = order.climb(times);
         let members = outcome.class.map_or(&[][..], |class| &order.classes[class]);
         let mut names = members.iter().map(|&candidate| self.names[candidate].clone());
-        let others = outcome.class.map_or(vec![], |class| order.also(class));
+        let others = outcome.class.map_or(vec![], |class| order.also(class, order.classes.len() * times));
         let also = others.iter().map(|&class| self.names[order.classes[class][0]].clone()).collect();
         Found { group: names.next(), same_as: names.collect(), z: outcome.z, p: outcome.p, also }
     }

@@ -40,7 +40,7 @@ pub use weigh::Weighed;
 
 use crate::error::Result;
 use crate::group::{self, GroupRef, PLANAR, PermutationGroup, SPATIAL};
-use crate::plan::{UniformFields, is_convolution};
+use crate::plan::{UniformFields, is_convolution, is_optimizer_state};
 
 /// What the channels are taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,14 +78,17 @@ impl Contest {
     /// largest number of blocks into which their channels divide.
     pub fn all(tensors: &[(String, Vec<usize>)], fields: UniformFields) -> Result<Vec<Self>> {
         let mut contests = Vec::new();
+        // The moments of an optimiser follow the gradients and not the weights.
+        let tensors: Vec<&(String, Vec<usize>)> =
+            tensors.iter().filter(|(name, _)| !is_optimizer_state(name)).collect();
         for (what, axes, candidates) in
             [("1-D kernels", 1, &["flip"][..]), ("2-D kernels", 2, &PLANAR[..]), ("3-D kernels", 3, &SPATIAL[..])]
         {
-            let chosen = tensors.iter().filter(|(_, shape)| is_convolution(shape) && shape.len() == 2 + axes);
+            let chosen = tensors.iter().copied().filter(|(_, shape)| is_convolution(shape) && shape.len() == 2 + axes);
             let kind = Kind { what: format!("{what}, {fields} fields"), fields: Fields::Kernels(fields) };
             contests.push(Self::new(kind, candidates, chosen)?);
         }
-        let matrices = || tensors.iter().filter(|(_, shape)| shape.len() == 2);
+        let matrices = || tensors.iter().copied().filter(|(_, shape)| shape.len() == 2);
         for n in (2..=PermutationGroup::MAX_SYMMETRIC).rev() {
             let chosen = matrices().filter(|(_, shape)| blocks(shape) == Some(n));
             let kind = Kind { what: format!("linear layers, channels in {n} blocks"), fields: Fields::Points };

@@ -57,7 +57,7 @@ impl Ranking {
             format!("z {:.1}, corrected p {}", z.unwrap_or_default(), probability(p))
         };
         match (&self.found.group, self.found.z) {
-            (None, None) => "nothing to compare: no candidate acts on weights other than zero".into(),
+            (None, None) => "nothing to compare: the candidates move no weight that is not zero".into(),
             (None, Some(_)) => {
                 let best = row(&|row| row.z == self.found.z);
                 let name = best.map_or(String::new(), |row| format!("{}, ", row.group));

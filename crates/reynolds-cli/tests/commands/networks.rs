@@ -204,6 +204,8 @@ fn an_onnx_model_says_itself_where_it_commutes_and_is_written_back() {
     let found = ["they break it at 1 (same.weight)", "C4 = D4"].map(|words| text.contains(words));
     assert!(text.starts_with("Under C4: strides and paddings keep") && found == [true; 2], "{text}");
     let plan = folder.succeeds("plan model.onnx --group C4");
+    let (keeps, breaks) = ("# Stride and padding in the file keep the symmetry.", "# Breaks the symmetry: ");
+    assert_eq!((plan.matches(keeps).count(), plan.matches(breaks).count()), (4, 1), "{plan}");
     assert!(plan.contains("kind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular\""), "{plan}");
     assert!(plan.contains("groups = 8\nstride = 1\npadding = 1\ninput = 8"), "{plan}");
     folder.write("plan.toml", plan);

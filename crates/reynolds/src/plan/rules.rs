@@ -76,6 +76,10 @@ impl<'a> Ready<'a> {
                     _ => into,
                 };
                 let mut layer = builder.weight(name, shape, (into, out))?;
+                if transposed {
+                    // Named as the layer takes and gives them.
+                    std::mem::swap(&mut layer.domain, &mut layer.codomain);
+                }
                 if shape.len() > 2 {
                     let group = domain.group();
                     let (sampling, warnings) = convolution::sampling(self.rule, file, group, &shape[2..]);
@@ -313,6 +317,10 @@ mod tests {
             "name = \"up.weight\"\nkind = \"transposed\"\ndomain = \"2 regular\"\ncodomain = \"1 regular + 3 trivial\"";
         let layers = resolved("C4", layer, &[("module.up.weight", &[8, 7, 2, 2]), ("module.up.bias", &[7])]).unwrap();
         assert_eq!((layers.len(), layers[0].rank(), layers[1].rank()), (2, 8 * 7 * 4 / 4, 1 + 3));
+        assert_eq!(
+            [&layers[0].domain, &layers[0].codomain, &layers[1].codomain],
+            ["2 regular", "1 regular + 3 trivial", "1 regular + 3 trivial"]
+        );
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use super::{Network, Rule, RuleKind, SymmetryPlan, Typing, channel, glob, is_convolution, rules};
+use super::{
+    Network, Rule, RuleKind, Sampling, SymmetryPlan, Typing, channel, convolution, glob, is_convolution, rules,
+};
 use crate::group::GroupRef;
 
 /// A plan for these tensors, as text to be edited. Kernels get regular fields if their channels split into them, else scalars; norm parameters
@@ -80,6 +82,14 @@ pub fn suggest(group: &GroupRef, network: &Network) -> String {
         }
         for (key, number) in file.map(|file| file.keys()).unwrap_or_default() {
             keys += &format!("{comment}{key} = {number}\n");
+        }
+        if let Some(file) = file {
+            let kind = transposed.then_some(RuleKind::Transposed);
+            keys += &match convolution::sampling(&Rule { kind, ..Rule::default() }, Some(file), group, &shape[2..]) {
+                (Sampling::Commutes, _) => "# Stride and padding in the file keep the symmetry.\n".to_string(),
+                (Sampling::Breaks, why) => format!("# Breaks the symmetry: {}.\n", why.join("; ").replace('\n', " ")),
+                (Sampling::Unknown, _) => String::new(),
+            };
         }
         // Writing to a string cannot fail.
         let _ = off.map(|reason| write!(text, "\n# {}", reason.replace('\n', " ")));

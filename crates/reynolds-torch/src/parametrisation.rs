@@ -239,7 +239,7 @@ mod tests {
             builder.real("kernel", &[8, 8, 3, 3], &[0.0; 576])
         });
         parameters.assign(&normal(&[584], 2)).unwrap();
-        let plan = "group = \"C4\"\n[[layer]]\nname = \"kernel\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"";
+        let plan = "group = \"C4\"\n[[layer]]\nname = \"kernel\"\ndomain = \"2 regular\"\ncodomain = \"2 regular\"\nbias = false";
         let binding = Binding::of_plan(&parameters, &SymmetryPlan::from_toml(plan).unwrap()).unwrap();
         assert_eq!(binding.bound().len(), 1);
         (parameters, Rc::new(binding))

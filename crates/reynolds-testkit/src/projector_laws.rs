@@ -143,9 +143,10 @@ fn optimality_gap<F: Scalar>(
     };
     let force = combine(w, -1.0, v);
     let ((pv, qv), (pf, qf)) = (split(v), split(&force));
-    // ‖force − λ x/‖x‖‖, and at x = 0 how much of the force is beyond the ball of radius λ.
+    // ‖force − λ x/‖x‖‖, and at x = 0 how much of the force is beyond the ball of radius λ. The force turns with x, by λ/‖x‖ for each unit
+    // that x is off: what is left is measured by how far x is off, or a short x that is right to the last digit would fail.
     let beyond = |force: &[F], x: &[F], lambda: f64| match norm(x) {
-        n if n > tolerance(w) => norm(&combine(force, -lambda / n, x)),
+        n if n > tolerance(w) => norm(&combine(force, -lambda / n, x)) / (1.0 + lambda / n),
         _ => (norm(force) - lambda).max(0.0),
     };
     match form {
@@ -156,7 +157,7 @@ fn optimality_gap<F: Scalar>(
         (Form::Plain, false) => beyond(&pf, &pv, g).hypot(beyond(&qf, &qv, h)),
         (Form::Plain, true) if norm(v) > tolerance(w) => {
             let (pf, qf) = split(&combine(&force, -g / norm(v), v));
-            norm(&pf).hypot(beyond(&qf, &qv, h))
+            norm(&pf).hypot(beyond(&qf, &qv, h)) / (1.0 + g / norm(v))
         }
         (Form::Plain, true) => (norm(&pf).hypot((norm(&qf) - h).max(0.0)) - g).max(0.0),
     }

@@ -76,6 +76,6 @@ fn a_project_outside_the_workspace_trains_its_own_experiment() {
     assert!(regularised > free + 0.2, "what was seen in one orientation is known in all: {free} {regularised}");
     let grid = "sweep mine --grid penalty.lambda_perp=0,1 --set train.epochs=2 --runs";
     let swept = own(&[grid.split(' ').collect(), vec![runs.path().to_str().unwrap()]].concat());
-    let table = fs::read_to_string(swept.trim()).unwrap();
+    let table = fs::read_to_string(swept.lines().last().unwrap()).unwrap();
     assert_eq!(table.lines().filter(|line| line.contains("finished")).count(), 2, "{table}");
 }

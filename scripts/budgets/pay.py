@@ -109,6 +109,11 @@ def chosen(records):
     return best
 
 
+def kept(curve, tested):
+    """Of a network that is tested its validation accuracy over the steps, of one that tunes the last: thousands of them are committed."""
+    return {name: curve[name] if tested else curve[name][-1:] for name in ("step", "validation_accuracy")}
+
+
 class Study:
     """Networks that are trained in cohorts until the time is up."""
 
@@ -163,7 +168,8 @@ class Study:
         self.speeds.saw(jobs, jobs[0].steps, whole - 8)
         self.say(f"{jobs[0].data}, {jobs[0].train} images × {jobs[0].channels}, b = {jobs[0].upright}: {len(jobs)} networks in {whole:.1f} s, {seconds:.1f} of them steps")
         for job, curve, tested in zip(jobs, curves, tests):
-            record = {"kind": "network", **dataclasses.asdict(job), "precision": self.precision, "models": len(jobs), "seconds": seconds, "curve": curve, **tested}
+            record = {"kind": "network", **dataclasses.asdict(job), "precision": self.precision, "models": len(jobs), "seconds": seconds,
+                      "curve": kept(curve, tested), **tested}
             self.output.write(record)
             self.done[dataclasses.astuple(job)] = record
         return True

@@ -133,7 +133,8 @@ def page(root):
         *markdown(["data", "images", "channels", "b", "best usual row, test in %", *names], [setting.summary(names) for setting in found]), "",
         "## How it was done", "",
         "Five convolutions with regular fields of C4, no normalisation, AdamW with warm-up and cosine, bf16. MNIST: batch 128, 3,000 steps from 500 images, "
-        "6,000 from 5,000; ModelNet10, 28³ voxels, turned about one axis: batch 32, 3,000 steps. These suffice: [budgets](budgets.md). An image is "
+        "6,000 from 5,000; ModelNet10, 28³ voxels, turned about one axis: batch 32, 3,000 steps. These suffice: [budgets](budgets.md). Every row has two "
+        "learning rates; rows with a strength choose from five, weight decay from 0.1 and 1, augmentation from probability 0.5 and 1. An image is "
         "upright with probability b, else turned by a random quarter, alike in training, validation and test. *gradient*: squared "
         "penalty added to the gradient; *squared*, *plain*, *target*: the step after the optimiser's; *sampled*: squared difference of "
         "the outputs at an image and at a turned copy; *strict*: weights projected after every step; *rpp*: residual pathway. The gradient's norm is "
